@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin chaos fuzz clean
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin chaos fuzz words clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -43,7 +43,7 @@ unit: $(STAMP)  ## the tests that need nothing but Python: WORKERS=n
 system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs: WORKERS=n
 	$(BIN)/python -m pytest $(PARALLEL) tests/system tests/pipeline -m system
 
-wire-diff: $(STAMP)  ## some 600 questions to ours and to Apache Kafka 4.4.0, answers compared field by field (needs mvn and Java): SHOW=1
+wire-diff: $(STAMP)  ## some 700 questions to ours and to Apache Kafka 4.4.0, answers compared field by field (needs mvn and Java): SHOW=1
 	$(BIN)/python -m tests.system.wire_diff $(if $(SHOW),--show)
 
 interop-security: $(STAMP)  ## every security protocol and mechanism with every real client; PAGE=docs/interop.md renews the page
@@ -67,6 +67,9 @@ bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours in 
 
 bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside Apache Kafka 4.4 and 3.9 (needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.admin $(if $(QUICK),--quick) $(if $(SAVE),--save)
+
+words: $(STAMP)  ## words of names, logs, keys, metrics, help and docs that are neither plain English nor explained
+	$(BIN)/python -m tools.words
 
 FRAMES ?= 1000000
 

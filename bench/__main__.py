@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import base, c_programs, codec, control_plane, data_plane, start_time
+from bench import base, c_programs, cluster_start, codec, control_plane, data_plane, start_time
 from bench.measured.recording import command_line, parse
 from bench.processes import resident_mib, work_folder
 from bench.subject import Subject
@@ -72,6 +72,11 @@ def main() -> int:
     if given.only in "cluster start":
         for row in start_time.rows(rounds):
             table.add(row)
+        try:
+            for row in cluster_start.rows(folder, rounds):
+                table.add(row)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
     if given.only in "codec":
         table.head("ratio = reference / ours, which is to be at least `bound`")
         for row in codec.rows(slices):

@@ -36,6 +36,12 @@ def build(commit: str, folder: Path) -> Path:
     return site
 
 
+def has_new_names(site: Path) -> bool:
+    """True if the build below `site` reads keys with the prefix `signalbox.`: then it has a table of the old names,
+    which was in `common` at first and is in `common/config` now."""
+    return any((site / "signalbox/common").rglob("old_keys.py"))
+
+
 def _run(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -46,7 +52,7 @@ def _run(*command: str) -> str:
 def rows(folder: Path, site: Path, only: str, rounds: int, seconds: float) -> Iterator[Row]:
     """A row per load: this tree, the base, and the median of the rounds' ratios."""
     of_base = Subject(folder / "base")
-    if not (site / "signalbox/common/old_keys.py").exists():
+    if not has_new_names(site):
         of_base.add_old_names()
     with Subject(folder / "this") as this, python_path(site), of_base as base:
         time.sleep(_IDLE_AFTER_S)

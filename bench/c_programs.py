@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+
+from tests.system.provision import command
 
 from bench.frames import Frame
 
@@ -19,15 +20,14 @@ _OVER_S = 60.0
 
 def build() -> None:
     """Compiles the programs that are older than their source."""
-    if shutil.which("gcc") is None:
-        raise SystemExit("the C reference needs gcc")
+    compiler = command("gcc")
     BUILT.mkdir(parents=True, exist_ok=True)
     newest_head = (_SOURCES / "wire.h").stat().st_mtime
     for source in sorted(_SOURCES.glob("*.c")):
         program = BUILT / source.stem
         if program.exists() and program.stat().st_mtime > max(source.stat().st_mtime, newest_head):
             continue
-        subprocess.run(["gcc", "-O2", "-Wall", "-msse4.2", "-o", str(program), str(source)], check=True)
+        subprocess.run([compiler, "-O2", "-Wall", "-msse4.2", "-o", str(program), str(source)], check=True)
 
 
 @dataclass(frozen=True)

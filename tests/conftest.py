@@ -46,6 +46,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     order_items(config.rootpath, items)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Fetches what the selected system tests need (their module's `NEEDS`) before the first timeout begins."""
+    if not session.config.option.collectonly:
+        chosen = [item for item in session.items if item.get_closest_marker("system")]
+        for module in dict.fromkeys(item.getparent(pytest.Module) for item in chosen):
+            for fetch in getattr(getattr(module, "obj", None), "NEEDS", ()):
+                fetch()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> GroupScheduling:
     return GroupScheduling(config, log)

@@ -52,7 +52,7 @@ def messages_in(text: str, place: str) -> Iterator[Message]:
             yield level, _text(call.args[message], f"{place}:{call.lineno}")
 
 
-def normalised(message: str) -> str:
+def normalized(message: str) -> str:
     """A message with named placeholders (`<broker>`) as `messages_of` returns it."""
     return re.sub(r"<[^<>]+>", "<>", message)
 

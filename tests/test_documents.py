@@ -14,6 +14,9 @@ _ROOT = Path(__file__).parents[1]
 _DOCS = _ROOT / "docs"
 _PAGES = sorted([*_ROOT.glob("*.md"), *_DOCS.rglob("*.md")])
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+_SOURCE = _ROOT / "src" / "signalbox"
+_NOT_OURS = ("build", ".venv")  # folders that are made by commands
+_PATH = re.compile(r"[\w.*<>/-]+")
 _SOURCES = ("src", "tools", "tests", "bench", "docs")
 
 
@@ -55,3 +58,50 @@ def test_decisions_that_are_cited_exist() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     links = [link for link in _LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def _paths(page: Path) -> list[str]:
+    """The words in backticks that look like paths of the repository; `<...>` stands for any name, as `*` does."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    words = [word for span in re.findall(r"`([^`\n]+)`", text) for word in span.split() if "/" in word]
+    return [re.sub(r"<[^<>]*>", "*", word).rstrip("/,") for word in words if _PATH.fullmatch(word) and word[0] != "/"]
+
+
+def _exists(path: str) -> bool:
+    """Whether a path of the repository, or of the package, exists; a module may be named without `.py`, or with a class
+    in it. A path that begins with none of their folders is the end of one, as in a section about a package, if it has a
+    suffix of our files; all others are no paths of the repository (`build/`, `application/json`)."""
+    first = path.partition("/")[0]
+    bases = [base for base in (_ROOT, _SOURCE) if (base / first).is_dir() and first not in _NOT_OURS]
+    if not bases:
+        return not path.endswith((".py", ".toml", ".md")) or any(_ROOT.glob(f"*/**/{path}"))
+    module = path.rpartition(".")[0] if re.search(r"\.[A-Z]\w*$", path) else path
+    return any(any(bases[0].glob(each)) for each in (path, f"{module}.py"))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [_ROOT / "CONTRIBUTING.md", _ROOT / "README.md", *sorted(_DOCS.glob("*.md")), *sorted(_DOCS.glob("*.toml"))],
+    ids=lambda page: page.name,
+)
+def test_paths_that_are_named_exist(page: Path) -> None:
+    assert [path for path in _paths(page) if not _exists(path)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "exists"),
+    [
+        ("src/signalbox/broker/handlers/*/create_topics.py", True),
+        ("src/signalbox/broker/handlers/create_topics.py", False),
+        ("controller/topics/topic_control", True),
+        ("controller/topic_control", False),
+        ("client/connection/token_refresher.TokenRefresher", True),
+        ("client/token_refresher.TokenRefresher", False),
+        ("topics/topic_control.py", True),
+        ("topics/no_such_file.py", False),
+        ("build/chaos.json", True),
+        ("application/json", True),
+    ],
+)
+def test_what_counts_as_a_path_that_exists(path: str, exists: bool) -> None:
+    assert _exists(path) is exists

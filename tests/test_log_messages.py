@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.log_messages import messages_in, normalised
+from tests.log_messages import messages_in, normalized
 
 _CODE = """
 class Owner:
@@ -47,4 +47,4 @@ def test_a_message_that_is_no_literal_is_named_with_its_place() -> None:
 
 
 def test_names_of_placeholders_do_not_count() -> None:
-    assert normalised("Broker <broker> is gone: <reason><suppressed>") == "Broker <> is gone: <><>"
+    assert normalized("Broker <broker> is gone: <reason><suppressed>") == "Broker <> is gone: <><>"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from tests.system.provision import command
 
 from bench.kafka import quorum
 from bench.kafka.sides import RETENTION_CHECK_MS, Side
@@ -35,10 +36,8 @@ def libraries(pom: Path = _POM) -> Path:
     """The folder with Kafka's jars, fetched once per content of the pom."""
     folder = Path("build/bench") / f"kafka-{hashlib.sha256(pom.read_bytes()).hexdigest()[:12]}"
     if not (folder / "complete").exists():
-        if shutil.which("mvn") is None:
-            raise SystemExit("bench-kafka needs mvn (Debian: apt-get install maven)")
         goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder.resolve()}"]
-        subprocess.run(["mvn", "-q", "-B", "-f", str(pom), *goal], check=True, timeout=900)
+        subprocess.run([command("mvn"), "-q", "-B", "-f", str(pom), *goal], check=True, timeout=900)
         (folder / "complete").touch()
     return folder
 
@@ -65,8 +64,8 @@ class ApacheKafka(Side):
             values["retention_check_ms"] = RETENTION_CHECK_MS
             own = "".join(f"{key}={value}\n" for key, value in self._settings.items())
             (folder / "server.properties").write_text(_PROPERTIES.format(folder=folder, **values) + own)
-            command = ["java", "-cp", self._class_path, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
-            subprocess.run([*command, "-c", str(folder / "server.properties")], check=True, capture_output=True)
+            java = [command("java"), "-cp", self._class_path, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
+            subprocess.run([*java, "-c", str(folder / "server.properties")], check=True, capture_output=True)
 
     def launch(self) -> None:
         for node_id in (1, 2, 3):
@@ -84,9 +83,9 @@ class ApacheKafka(Side):
     def restart(self, node_id: int) -> None:
         folder = self._folder / f"kafka-{node_id}"
         with (folder / "kafka.log").open("ab") as log:
-            java = ["java", "-Xmx512m", "-Xms512m", "-XX:+UseG1GC", "-cp", self._class_path, "kafka.Kafka"]
-            command = [*java, str(folder / "server.properties")]
-            self._processes[node_id] = subprocess.Popen(command, stdout=log, stderr=log)
+            java = [command("java"), "-Xmx512m", "-Xms512m", "-XX:+UseG1GC", "-cp", self._class_path, "kafka.Kafka"]
+            arguments = [*java, str(folder / "server.properties")]
+            self._processes[node_id] = subprocess.Popen(arguments, stdout=log, stderr=log)
 
     def active_controller(self) -> int:
         alive = next(node_id for node_id, process in self._processes.items() if process.poll() is None)

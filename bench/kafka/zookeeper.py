@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from tests.system import provision
+
 from bench.kafka.apache import end, libraries
 from bench.kafka.sides import RETENTION_CHECK_MS, Ours, Side, metadata, until
 from signalbox.testing.free_ports import free_ports
@@ -12,7 +14,7 @@ from signalbox.testing.zookeeper import serves
 
 _POM = Path(__file__).parent / "pom-3.9.xml"
 _READY_S = 60.0
-_JAVA = ["java", "-XX:+UseG1GC", "-cp"]
+_JAVA = ("-XX:+UseG1GC", "-cp")
 _HEAP = ["-Xmx512m", "-Xms512m"]
 _ZOOKEEPER = """dataDir={folder}
 clientPort={port}
@@ -37,7 +39,7 @@ _CONTROL_PLANE = "control.plane.listener.name=CONTROL\n"
 
 def _java(folder: Path, name: str, main: str, config: Path) -> subprocess.Popen[bytes]:
     with (folder / f"{name}.log").open("ab") as log:
-        command = [*_JAVA, f"{libraries(_POM).resolve()}/*", *_HEAP, main, str(config)]
+        command = [provision.command("java"), *_JAVA, f"{libraries(_POM).resolve()}/*", *_HEAP, main, str(config)]
         return subprocess.Popen(command, stdout=log, stderr=log)
 
 

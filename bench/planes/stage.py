@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.system.provision import command
+
 from bench import frames
 from bench.subject import Subject
 from signalbox.client.admin import AdminClient
@@ -66,7 +68,7 @@ class Stage(Subject):
 def _keystore(folder: Path) -> Path:
     """A key with a self-signed certificate, as one PEM file."""
     key, certificate, both = folder / "key.pem", folder / "certificate.pem", folder / "keystore.pem"
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "7"]
+    made = [command("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "7"]
     subprocess.run([*made, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
     both.write_text(key.read_text() + certificate.read_text())
     return both

@@ -62,9 +62,6 @@ class SwitchedAuthorizer:
 class NoController:
     is_active = False
 
-    def controller_ranges(self) -> None:
-        return None
-
 
 class Channel:
     """The attribute of a connection's channel that the fast path reads."""
@@ -148,7 +145,7 @@ class PairSide:
         replicas = self.broker.manager
         produce = ProduceHandler(replicas, self.cache, self.authorizer)
         misroutes = MisrouteLog(MetricRegistry(), self.audit, clock)
-        advertised = AdvertisedVersions(NoController(), False)
+        advertised = AdvertisedVersions(None, False)
         versions = ApiVersionsHandler(advertised, "cluster", 1, misroutes, self.cache, ClientSoftware(NullMetrics()))
         handlers: dict[ApiKey, Any] = {
             ApiKey.PRODUCE: produce,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, Handler
+from signalbox.broker.api_request import ApiRequest, Handler, settled
 from signalbox.broker.error_responses import failure
 from signalbox.common.audit_event import AuditEvent
 from signalbox.common.endpoint import SecurityProtocol
@@ -114,7 +113,7 @@ async def handled(handler: Handler, request: ApiRequest) -> Any:
     """The handler's response, or the response for its error."""
     try:
         response = handler(request)
-        return await response if inspect.isawaitable(response) else response
+        return await settled(response)
     except KafkaError as error:
         return failure(request, error.error, str(error))
 

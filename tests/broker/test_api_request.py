@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, NoResponse, RawResponse
+import asyncio
+
+import pytest
+
+from signalbox.broker.api_request import (
+    NO_RESPONSE,
+    ApiRequest,
+    CloseConnection,
+    FinalResponse,
+    NoResponse,
+    RawResponse,
+    as_future,
+    settled,
+)
+from signalbox.common.waiting.promise import Promise
+from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import RequestHeader
 from tests.broker.handler_requests import context
 
@@ -18,3 +33,33 @@ def test_the_answers_that_are_no_messages() -> None:
     assert isinstance(NO_RESPONSE, NoResponse)
     assert RawResponse(b"x").payload == b"x"
     assert CloseConnection("why").reason == "why"
+
+
+def test_a_response_that_comes_later_is_awaited_whatever_its_kind() -> None:
+    async def later() -> FinalResponse:
+        return NO_RESPONSE
+
+    async def scenario() -> list[FinalResponse]:
+        promise: Promise[FinalResponse] = Promise()
+        asyncio.get_running_loop().call_soon(promise.complete, NO_RESPONSE)
+        return [await settled(response) for response in (NO_RESPONSE, later(), promise)]
+
+    assert asyncio.run(scenario()) == [NO_RESPONSE] * 3
+
+
+def test_the_error_of_a_promise_is_raised_where_it_is_awaited() -> None:
+    async def scenario() -> None:
+        with pytest.raises(KafkaError, match="gone"):
+            await as_future(Promise[int].failed(KafkaError(Error.NOT_COORDINATOR, "gone")))
+
+    asyncio.run(scenario())
+
+
+def test_a_cancelled_coroutine_does_not_disturb_the_promise() -> None:
+    async def scenario() -> int:
+        promise: Promise[int] = Promise()
+        as_future(promise).cancel()
+        promise.complete(3)
+        return await as_future(promise)
+
+    assert asyncio.run(scenario()) == 3

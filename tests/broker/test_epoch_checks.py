@@ -12,12 +12,14 @@ import pytest
 
 from signalbox.broker.epoch_checks import STORE_TIMEOUT_S, EpochChecks, UnverifiedEpochs
 from signalbox.common.clock import ManualClock
+from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.ids import TopicPartition
 from signalbox.metadata.store.port import StoreUnavailable
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
+from signalbox.security.request_context import RequestContext
 from tests.broker.handler_requests import from_broker, request_of
 
 pytestmark = pytest.mark.spec("M3")
@@ -147,3 +149,12 @@ def test_the_log_names_the_sender_and_is_not_flooded(caplog: pytest.LogCaptureFi
     text = caplog.records[0].message
     assert "listener=REPLICATION, client address=10.0.0.7, principal=User:alice" in text
     assert "controller epoch 1005 is above the stored 6" in text
+
+
+def test_a_source_does_not_hide_the_log_lines_of_others(caplog: pytest.LogCaptureFixture) -> None:
+    made = checks()
+    for address in ("10.0.0.7", "10.0.0.8"):
+        who = RequestContext("c-1", "REPLICATION", SecurityProtocol.PLAINTEXT, address, b"\x0a\0\0\x07")
+        request = request_of(UpdateMetadataRequest(controller_epoch=1_005), 8, who)
+        asyncio.run(made.verify(request, UnverifiedEpochs(1_005)))
+    assert ["address=10.0.0.7" in caplog.text, "address=10.0.0.8" in caplog.text] == [True, True]

@@ -15,6 +15,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import RequestHeader
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest
+from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
@@ -121,6 +122,12 @@ def test_no_producer_id_is_minus_one() -> None:
     request = request_of(InitProducerIdRequest(), 4)
     response = as_read(request, error_response(request, ERROR))
     assert (response.producer_id, response.producer_epoch) == (-1, -1)
+
+
+@pytest.mark.parametrize(("version", "protocol_name"), [(6, ""), (7, None), (9, None)])
+def test_a_join_that_fails_has_no_protocol_name(version: int, protocol_name: str | None) -> None:
+    response: Any = error_response(request_of(JoinGroupRequest(), version), ERROR)
+    assert (response.error_code, response.protocol_name) == (ERROR, protocol_name)
 
 
 def test_leader_and_isr_names_every_partition() -> None:

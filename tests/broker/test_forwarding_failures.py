@@ -1,4 +1,4 @@
-"""F5, row by row: the controllers' behaviour, over real sockets, and the response that the client receives.
+"""F5, row by row: the controllers' behavior, over real sockets, and the response that the client receives.
 
 The channel to the controller is the real one; the controllers at its other end are scripted. Every row must keep the
 deadline.
@@ -74,7 +74,7 @@ DENIES = returns(EnvelopeResponse(error_code=Error.NOT_CONTROLLER))
 
 @dataclass(frozen=True)
 class Row:
-    """`scripts`: behaviour of the brokers at the end of the channel, by node id. `looked_up`: the first controller.
+    """`scripts`: behavior of the brokers at the end of the channel, by node id. `looked_up`: the first controller.
     `sees`: the error of the client's request, CLOSED, or NONE. `counted`: the failure in this broker's metric."""
 
     what: str

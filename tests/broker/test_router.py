@@ -3,153 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, RawResponse
 from signalbox.broker.quotas.throttling import NO_THROTTLING
-from signalbox.broker.router import Router
-from signalbox.broker.routes import ROUTES, Route
-from signalbox.common.clock import ManualClock
-from signalbox.network.inbound_request import InboundRequest
-from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.broker.routes import Route
+from signalbox.common.log_limiter import current_source
+from signalbox.common.waiting.promise import Promise
+from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.protocol.headers import RequestHeader, decode_response_header, encode_request_header
+from signalbox.protocol.headers import RequestHeader
 from signalbox.protocol.messages.api_versions import ApiVersionsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from signalbox.protocol.messages.produce import ProduceRequest
-from signalbox.replication.waiting.promise import Promise
-from signalbox.security.request_context import RequestContext
-from tests.broker.handler_requests import context
-from tests.common.scheduling.schedulers import ImmediateScheduler
-
-ROWS = {row.api_key: row for row in ROUTES}
-
-
-class Inbound:
-    """A request as the network layer passes it; records how it ended."""
-
-    received_at = 0.0
-
-    def __init__(self, header: RequestHeader, body: bytes) -> None:
-        self.header = header
-        head = encode_request_header(*header)
-        self.frame = head + body
-        self.body_offset = len(head)
-        self.context: RequestContext = context()
-        self.ends: list[Any] = []
-
-    def respond(self, chunks: list[Any]) -> None:
-        self.ends.append(b"".join(map(bytes, chunks)))
-
-    def respond_nothing(self) -> None:
-        self.ends.append(None)
-
-    def reject(self, reason: str) -> None:
-        self.ends.append(CloseConnection(reason))
-
-    def close_connection(self, reason: str) -> None:
-        self.ends.append(CloseConnection(reason))
-
-    @property
-    def answer(self) -> Any:
-        """The only response, as the client decodes it."""
-        [payload] = self.ends
-        key, version = self.header.api_key, self.header.api_version
-        correlation_id, offset = decode_response_header(payload, key, version)
-        assert correlation_id == self.header.correlation_id
-        return API_TABLE[key].response.decode(payload, version, offset)
-
-    @property
-    def closed_for(self) -> str:
-        [end] = self.ends
-        assert isinstance(end, CloseConnection)
-        return end.reason
-
-
-class Controller:
-    is_active = True
-
-    async def handle(self, api_key: int, request: Any, context: Any) -> Any:
-        return CreateTopicsResponse()
-
-
-class Forwarder:
-    def __init__(self) -> None:
-        self.forwarded: list[ApiRequest] = []
-
-    async def forward(self, request: ApiRequest) -> Any:
-        self.forwarded.append(request)
-        return RawResponse(b"raw")
-
-
-class Observer:
-    def __init__(self) -> None:
-        self.seen: list[tuple[str, int]] = []
-
-    def observe(self, request: ApiRequest, row: Any, response: Any, response_bytes: int, duration_s: float) -> None:
-        self.seen.append((row.api_key.name, response_bytes))
-
-
-class RunningBroker:
-    """A router with one handler for everything."""
-
-    def __init__(self, handler: Callable[[ApiRequest], Any]) -> None:
-        self.controller, self.forwarder, self.observer = Controller(), Forwarder(), Observer()
-        self.router = Router(self.controller, self.forwarder, self.observer, ManualClock(), ImmediateScheduler())
-        self.router.install({int(key): Route(row, handler) for key, row in ROWS.items()}, NO_THROTTLING)
-
-    def submit(self, inbound: Inbound) -> Inbound:
-        self.router.submit(cast(InboundRequest, inbound))
-        return inbound
-
-
-def heartbeat(version: int = 4) -> Inbound:
-    return Inbound(
-        RequestHeader(ApiKey.HEARTBEAT, version, 5, "c"), HeartbeatRequest(group_id="g", member_id="m").encode(version)
-    )
-
-
-def create_topics() -> Inbound:
-    body = CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name="t")])
-    return Inbound(RequestHeader(ApiKey.CREATE_TOPICS, 7, 5, "c"), body.encode(7))
-
-
-def produce(acks: int) -> Inbound:
-    return Inbound(RequestHeader(ApiKey.PRODUCE, 9, 5, "c"), ProduceRequest(acks=acks, timeout_ms=1).encode(9))
-
-
-def fails(error: Exception) -> Callable[[ApiRequest], Any]:
-    def handler(request: ApiRequest) -> Any:
-        raise error
-
-    return handler
-
-
-def fails_later(error: Exception) -> Callable[[ApiRequest], Any]:
-    async def handler(request: ApiRequest) -> Any:
-        await asyncio.sleep(0)
-        raise error
-
-    return handler
-
-
-async def run_loop(count: int = 6) -> None:
-    for _ in range(count):
-        await asyncio.sleep(0)
-
-
-class Broken:
-    """A response that cannot be encoded at any version."""
-
-    error_code = 0
-
-    def encode_chunks(self, version: int) -> list[Any]:
-        raise RuntimeError("no bytes for this")
+from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from signalbox.protocol.messages.heartbeat import HeartbeatResponse
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from tests.broker.routed_requests import (
+    ROWS,
+    Broken,
+    Inbound,
+    RunningBroker,
+    create_topics,
+    fails,
+    fails_later,
+    heartbeat,
+    produce,
+    run_loop,
+)
 
 
 def test_an_answer_now() -> None:
@@ -174,8 +57,11 @@ def test_an_answer_later_by_coroutine_and_by_pending() -> None:
         inbound = RunningBroker(lambda request: pending).submit(heartbeat())
         assert inbound.ends == []
         pending.complete(HeartbeatResponse(error_code=27))
-        pending.complete(HeartbeatResponse(error_code=28))
         assert inbound.answer.error_code == 27
+
+        failed = Promise[Any].failed(KafkaError(Error.NOT_COORDINATOR))
+        inbound = RunningBroker(lambda request: failed).submit(heartbeat())
+        assert inbound.answer.error_code == Error.NOT_COORDINATOR
 
     asyncio.run(scenario())
 
@@ -232,6 +118,48 @@ def test_a_field_the_version_lacks_becomes_an_error_answer() -> None:
     response = CreateTopicsResponse(topics=[CreateTopicsResponse.CreatableTopicResult(name=None)])  # type: ignore[arg-type]
     inbound = RunningBroker(lambda request: response).submit(create_topics())
     assert [topic.error_code for topic in inbound.answer.topics] == [Error.UNKNOWN_SERVER_ERROR]
+
+
+@pytest.mark.spec("D1")
+def test_a_response_with_a_string_that_is_too_long_closes_without_a_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The text of a malformed string has three bytes for each of its bytes. As in Kafka the client gets an error, if
+    that does not contain the string."""
+    result = CreateTopicsResponse.CreatableTopicResult(name="\ufffd" * 10_923)
+    inbound = RunningBroker(lambda request: CreateTopicsResponse(topics=[result])).submit(create_topics())
+    assert [topic.error_code for topic in inbound.answer.topics] == [Error.UNKNOWN_SERVER_ERROR]
+
+    body = DescribeGroupsRequest(groups=["g"]).encode(0).replace(b"\0\x01g", (10_923).to_bytes(2) + b"\xff" * 10_923)
+    described = Inbound(RequestHeader(ApiKey.DESCRIBE_GROUPS, 0, 5, "c"), body)
+    group = DescribeGroupsResponse.DescribedGroup(group_id="\ufffd" * 10_923)
+    RunningBroker(lambda request: DescribeGroupsResponse(groups=[group])).submit(described)
+    assert described.closed_for.startswith("DESCRIBE_GROUPS: the response cannot be encoded")
+    assert "32769 bytes, 32767 are allowed" in described.closed_for
+    assert caplog.records == []
+
+
+@pytest.mark.spec("D1")
+def test_a_string_that_no_response_could_contain_is_not_stored() -> None:
+    """A request for the controller whose response could not be encoded is rejected before it is forwarded."""
+
+    def inbound_of(malformed_bytes: int) -> Inbound:
+        topic = CreateTopicsRequest.CreatableTopic(name="T", num_partitions=1, replication_factor=1)
+        name = malformed_bytes.to_bytes(2) + b"\xff" * malformed_bytes
+        body = CreateTopicsRequest(topics=[topic]).encode(4).replace(b"\0\x01T", name)
+        return Inbound(RequestHeader(ApiKey.CREATE_TOPICS, 4, 5, "c"), body)
+
+    handled: list[ApiRequest] = []
+
+    def handler(request: ApiRequest) -> Any:
+        handled.append(request)
+        return CreateTopicsResponse()
+
+    running_broker = RunningBroker(handler)
+    assert "32769 bytes, 32767 are allowed" in running_broker.submit(inbound_of(10_923)).closed_for
+    assert handled == []
+    running_broker.submit(inbound_of(10_922))
+    assert [request.body.topics[0].name for request in handled] == ["\ufffd" * 10_922]
 
 
 def test_a_body_that_does_not_parse_closes() -> None:
@@ -321,3 +249,37 @@ def test_an_observer_sees_what_ended_and_nothing_else() -> None:
     inbound.frame = inbound.frame[:-4]
     running_broker.submit(inbound)
     assert [name for name, _ in running_broker.observer.seen] == ["HEARTBEAT"]
+
+
+def test_log_lines_of_a_handler_belong_to_its_client() -> None:
+    sources = list[str]()
+
+    def at_once(request: ApiRequest) -> Any:
+        sources.append(current_source())
+        return HeartbeatResponse()
+
+    async def later(request: ApiRequest) -> Any:
+        await asyncio.sleep(0)
+        return at_once(request)
+
+    async def run() -> None:
+        for handler in (at_once, later):
+            broker = RunningBroker(handler)
+            broker.submit(heartbeat())
+            await asyncio.gather(*broker.router._pending)
+
+    asyncio.run(run())
+    assert sources == ["10.0.0.7", "10.0.0.7"]
+    assert current_source() == ""
+
+
+def test_requests_of_brokers_are_no_source_of_log_lines() -> None:
+    sources = list[str]()
+
+    def handler(request: ApiRequest) -> Any:
+        sources.append(current_source())
+        return UpdateMetadataResponse()
+
+    header = RequestHeader(ApiKey.UPDATE_METADATA, 8, 5, "c")
+    RunningBroker(handler).submit(Inbound(header, UpdateMetadataRequest().encode(8)))
+    assert sources == [""]

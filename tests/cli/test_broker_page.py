@@ -8,6 +8,7 @@ import pytest
 import typer
 
 from signalbox.cli.broker_page import BrokerPage, page_of
+from tests.transport.self_connecting import can_be_bound, dial_themselves
 
 _PAGE = """# TYPE signalbox_network_listener_info gauge
 signalbox_network_listener_info{listener="CLIENT",plane="data",forced="false"} 1.0
@@ -40,3 +41,19 @@ def test_a_refused_connection(form: str, capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(typer.Exit):
         page_of(form.format(port))
     assert "check signalbox.metrics.http.port of the broker" in capsys.readouterr().err
+
+
+def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with monkeypatch.context() as patched:
+        port = dial_themselves(patched)
+        with pytest.raises(typer.Exit):
+            page_of(f"127.0.0.1:{port}")
+    assert "the socket connected to itself" in capsys.readouterr().err
+    assert can_be_bound(port)
+
+
+@pytest.mark.parametrize("address", ["host:1:2", "no host:1", "[::1"])
+def test_what_is_no_address(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit):
+        page_of(address)
+    assert capsys.readouterr().err.startswith(f"{address} has no metrics page: ")

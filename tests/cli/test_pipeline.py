@@ -44,3 +44,11 @@ def test_a_warehouse_that_cannot_be_made_is_one_line(run: Any, tmp_path: Path) -
 
 def test_a_warehouse_is_needed(run: Any) -> None:
     assert run("pipeline", "tables", "t").exit_code == 2
+
+
+def test_a_directory_for_jars_that_cannot_be_made_is_one_line(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = run("pipeline", "jars", "--directory", str(tmp_path / "file" / "x"))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "--directory" in result.stderr
+    assert len(result.stderr.splitlines()) == 1

@@ -85,3 +85,9 @@ def test_an_error_is_one_line(alice: CliRunner, run: Any, cluster: Cluster) -> N
     over_plaintext = run("token", "describe")
     assert (over_plaintext.exit_code, over_plaintext.stdout) == (1, "")
     assert "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED" in over_plaintext.stderr
+
+
+def test_the_help_says_what_happens_to_connections() -> None:
+    """As the brokers do (tests/server/test_stored_users.py)."""
+    words = " ".join(CliRunner().invoke(app, ["token", "expire", "--help"]).stdout.split())
+    assert "every broker closes the connections that authenticated with it" in words

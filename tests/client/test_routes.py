@@ -140,7 +140,7 @@ def test_addresses_without_a_response() -> None:
     with_cluster(test)
 
 
-def test_a_tls_port_is_recognised() -> None:
+def test_a_tls_port_is_recognized() -> None:
     async def alert(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(4)
         writer.write(b"\x15\x03\x03\x00\x02\x02\x46")

@@ -1,6 +1,6 @@
 import pytest
 
-from signalbox.common.endpoint import Endpoint, SecurityProtocol, host_port, normalise_listener_name
+from signalbox.common.endpoint import Endpoint, SecurityProtocol, host_port, normalize_listener_name
 
 
 def test_text_form_brackets_ipv6() -> None:
@@ -22,4 +22,4 @@ def test_wire_numbers_are_kafkas() -> None:
 
 
 def test_listener_names_are_compared_in_upper_case() -> None:
-    assert normalise_listener_name(" client ") == "CLIENT"
+    assert normalize_listener_name(" client ") == "CLIENT"

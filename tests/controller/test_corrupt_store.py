@@ -70,7 +70,7 @@ KINDS = [
     Bad("/admin/delete_topics/gone/x", logged=False, kept=False),
     Bad("/admin/reassign_partitions", logged=False),  # Kafka before KIP-455: these two are not read
     Bad("/admin/preferred_replica_election", logged=False),
-    Bad("/isr_change_notification/isr_change_0000000001", kept=False),
+    Bad("/isr_change_notification/isr_change_0000000001", logged=False),  # Kafka before KIP-497: not read
     Bad("/log_dir_event_notification/log_dir_event_0000000001", kept=False),
     Bad("/delegation_token/tokens/torn"),
     Bad("/delegation_token/token_changes/token_change_0000000001", logged=False),

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
+from signalbox.common.log_limiter import LogSource, current_source
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.decision import Decision
+from signalbox.controller.direct_writes.external_update import ExternalUpdate
+from signalbox.controller.direct_writes.metadata_change_log import MetadataChangeLog
 from signalbox.controller.direct_writes.shared_commit import ConcurrentMetadataUpdate, commit_shared
 from signalbox.controller.event_batch import MAX_DECISIONS_PER_COMMIT, ControllerEvent, EventBatch
-from signalbox.controller.records import ConfigsSet, ExternalUpdate
+from signalbox.controller.records import ConfigsSet
 from signalbox.metadata.layout import create_roots
-from signalbox.metadata.metadata_change_log import MetadataChangeLog
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import MAX_ENTRY_BYTES, Create, Fence, FencedOut, StoreFull, StoreUnavailable
 from signalbox.protocol.error_table import Error
@@ -120,6 +122,25 @@ def test_a_failing_decision_is_left_out() -> None:
         assert len(batch.decided) == 2
 
     asyncio.run(run())
+
+
+def test_log_lines_of_a_decision_belong_to_the_client_of_its_request() -> None:
+    sources = list[str]()
+
+    def decide(_: object) -> Decision:
+        sources.append(current_source())
+        return Decision()
+
+    async def run() -> None:
+        store = await opened()
+        with LogSource("10.0.0.7"):
+            event = ControllerEvent(decide)
+        await EventBatch(make_context(1, configs={})).run(
+            deque([event, ControllerEvent(decide)]), store, FENCE, ImmediateScheduler()
+        )
+
+    asyncio.run(run())
+    assert sources == ["10.0.0.7", ""]
 
 
 def test_a_rejected_commit_leaves_nothing() -> None:

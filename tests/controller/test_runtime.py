@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -14,20 +13,18 @@ from signalbox.common.clock import SystemClock
 from signalbox.common.endpoint import Endpoint
 from signalbox.common.ids import TopicPartition
 from signalbox.common.metrics import Histogram
+from signalbox.controller.context import ControllerContext
 from signalbox.controller.entities.token_control import TokenRequest
 from signalbox.controller.runtime import Controller
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.entries.isr_change import announce_isr_changes
 from signalbox.metadata.entries.log_dir_event import report_log_dir_failure
 from signalbox.metadata.entries.partition_state import PartitionState, decode_partition_state
-from signalbox.metadata.entries.registration import VERSION_WITHOUT_FEATURES, RegisteredLogDir
+from signalbox.metadata.entries.registration import RegisteredLogDir
 from signalbox.metadata.entries.topic_assignment import TopicAssignment
 from signalbox.metadata.layout import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     DELEGATION_TOKENS,
-    ISR_CHANGE_PREFIX,
-    ISR_CHANGES,
     TOPICS,
     broker_id_path,
     create_roots,
@@ -284,139 +281,30 @@ def test_isr_changes_reach_brokers_without_leader_and_isr(run: Callable[[Scenari
     run(scenario)
 
 
-async def lead_by_hand(store: Any, *isr: int, partition: int = 0) -> None:
-    """Stores another ISR of a partition of t, as its leader does before KIP-497."""
-    path = partition_state_path("t", partition)
-    entry = await store.read(path)
-    state = decode_partition_state(path, entry.data, entry.version)
-    await store.commit([Write(path, replace(state, isr=isr).encode(), entry.version)])
-
-
-async def until_empty(store: Any, path: str) -> None:
-    """Waits until the entry has no children."""
-    changed = asyncio.Event()
-    cancel = store.watch(path, changed.set)
-    while await store.children(path):
-        await changed.wait()
-        changed.clear()
-    cancel()
-
-
-@pytest.mark.spec("M2")
-def test_what_leaders_store_reaches_brokers_without_leader_and_isr(run: Callable[[Scenario], None]) -> None:
-    async def scenario(participant: Callable[[], Any]) -> None:
-        nodes = await start_three(participant)
-        controller, leader = nodes[0], nodes[1].store
-        await create(controller, "t")
-        controller.channels.sent.clear()
-        await lead_by_hand(leader, 1, 2)
-        await leader.commit([Create(ISR_CHANGE_PREFIX, b"nonsense", numbered=True)])
-        await announce_isr_changes(leader, [tp(0), TopicPartition("unknown", 0)])
-        await controller.until(lambda: controller.cache.image.topics["t"].partitions[0].isr == (1, 2))
-        assert state_text(controller.controller.context.state(tp(0))) == "1/0/1 isr 1 2"  # type: ignore[union-attr]
-        for broker_id in (1, 2, 3):
-            await controller.until(partial(controller.channels.requests_to, broker_id, UpdateMetadataRequest))
-            assert controller.channels.requests_to(broker_id, LeaderAndIsrRequest) == []
-        await until_empty(leader, ISR_CHANGES)
-        entry = await leader.read(CONTROLLER_EPOCH)
-        assert (entry.data, controller.controller.context.controller_epoch) == (b"1", 1)  # type: ignore[union-attr]
-        await stop(nodes)
-
-    run(scenario)
-
-
-@pytest.mark.spec("M2", "M3")
-def test_a_leader_that_fails_before_it_announces_its_isr(run: Callable[[Scenario], None]) -> None:
-    """The controller would elect by a stale ISR: its commit is rejected, it reads the state and elects by that."""
-
-    async def scenario(participant: Callable[[], Any]) -> None:
-        nodes = await start_three(participant)
-        controller = nodes[0]
-        await create(controller, "t")
-        await lead_by_hand(nodes[1].store, 2, 1, partition=1)
-        await nodes[1].controller.stop()
-        nodes[1].store.abandon()
-        await controller.until(lambda: brokers_known(controller) == {1, 3})
-        await controller.until(lambda: controller.cache.image.topics["t"].partitions[1].leader == 1)
-        context = controller.controller.context
-        assert context is not None
-        assert state_text(context.state(tp(1))) == "1/1/2 isr 1"
-        assert context.controller_epoch == 1, "in the same controller epoch"
-        await stop([controller, nodes[2]])
-
-    run(scenario)
-
-
-@pytest.mark.spec("M2", "M3")
-def test_a_follower_that_fails_in_an_isr_that_the_controller_has_not_observed(run: Callable[[Scenario], None]) -> None:
-    """Otherwise it would stay in the ISR until it lags, and no record would be acknowledged meanwhile."""
-
-    async def scenario(participant: Callable[[], Any]) -> None:
-        nodes = await start_three(participant)
-        controller, old = nodes[0], participant()
-        await old.open_session()
-        path = broker_id_path(4)
-        payload = registration(4).encode(VERSION_WITHOUT_FEATURES)
-        await old.commit([Create(path, of_session=True), Write(path, payload, 0)])
-        await controller.until(lambda: 4 in brokers_known(controller))
-        await create(controller, "t")
-        await lead_by_hand(old, 1)
-        await announce_isr_changes(old, [tp(0)])
-        await controller.until(lambda: controller.cache.image.topics["t"].partitions[0].isr == (1,))
-        await lead_by_hand(old, 1, 2)
-        await nodes[1].controller.stop()
-        nodes[1].store.abandon()
-        await controller.until(lambda: brokers_known(controller) == {1, 3, 4})
-        context = controller.controller.context
-        assert context is not None
-        assert state_text(context.state(tp(0))) == "1/1/3 isr 1"
-        assert context.controller_epoch == 1
-        await stop([controller, nodes[2]])
-
-    run(scenario)
-
-
-@pytest.mark.spec("M2", "M3")
-def test_what_leaders_left_behind_is_read_and_removed_at_an_election(run: Callable[[Scenario], None]) -> None:
-    async def scenario(participant: Callable[[], Any]) -> None:
-        nodes = await start_three(participant)
-        await create(nodes[0], "t")
-        for node in nodes:
-            await node.controller.stop()
-        await lead_by_hand(nodes[1].store, 1, 3)
-        await announce_isr_changes(nodes[1].store, [tp(0)])
-        nodes[0].store.abandon()
-        new = Controller(2, nodes[1].store, dependencies(nodes[1].channels, nodes[1].cache), inputs())
-        await new.start()
-        await nodes[1].until(lambda: "t" in nodes[1].cache.image.topics)
-        await until_empty(nodes[2].store, ISR_CHANGES)
-        partition = nodes[1].cache.image.topics["t"].partitions[0]
-        assert (partition.leader, partition.isr) == (3, (3,)), "broker 1 is gone, and 2 was not in sync"
-        await new.stop()
-
-    run(scenario)
-
-
 @pytest.mark.spec("M3")
-def test_a_state_that_moved_by_no_leaders_hand_ends_the_term(run: Callable[[Scenario], None]) -> None:
-    """Another client deleted and created the entry, so its versions start again. The controller resigns instead of
-    retrying for ever."""
+def test_a_partition_state_that_another_program_wrote_ends_the_epoch(
+    run: Callable[[Scenario], None],
+) -> None:
+    """A leader on Kafka below inter.broker.protocol.version 2.7 stores its ISR itself, and fails. The commit that would
+    elect by the ISR that the controller knows is rejected; the next controller epoch elects by the stored one."""
 
     async def scenario(participant: Callable[[], Any]) -> None:
         nodes = await start_three(participant)
-        controller, other = nodes[0], nodes[2].store
+        controller, leader = nodes[0], nodes[1]
         await create(controller, "t")
-        await lead_by_hand(other, 2, 3, 1, partition=1)
-        await announce_isr_changes(other, [tp(1)])
-        await controller.until(lambda: controller.cache.image.topics["t"].partitions[1].isr == (2, 3, 1))
         path = partition_state_path("t", 1)
-        entry = await other.read(path)
-        await other.commit([Delete(path), Create(path, entry.data)])
-        await nodes[1].controller.stop()
-        nodes[1].store.abandon()
-        new = await the_controller([controller, nodes[2]])
-        await new.until(lambda: "t" in new.cache.image.topics and new.cache.image.topics["t"].partitions[1].leader == 3)
-        await stop([controller, nodes[2]])
+        entry = await leader.store.read(path)
+        state = decode_partition_state(path, entry.data, entry.version)
+        await leader.store.commit([Write(path, replace(state, isr=(2, 1)).encode(), entry.version)])
+        await leader.controller.stop()
+        leader.store.abandon()
+        left = [controller, nodes[2]]
+
+        def contexts() -> list[ControllerContext]:
+            return [each for node in left if (each := node.controller.context) and each.controller_epoch == 2]
+
+        await controller.until(lambda: [state_text(each.state(tp(1))) for each in contexts()] == ["1/1/2 isr 1"])
+        await stop(left)
 
     run(scenario)
 

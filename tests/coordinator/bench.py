@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
+from tests.broker.handler_requests import update
+from tests.common.waiting.manual_time import ManualTimers
 from tests.coordinator.memory_log import MemoryLog
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.common.waiting.deadlines import Deadlines
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.client_context import ClientContext
@@ -20,6 +24,7 @@ from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.ports import Timer
 from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.messages.group_records import GroupMetadataKey, OffsetCommitKey
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -27,12 +32,14 @@ from signalbox.protocol.messages.leave_group import LeaveGroupRequest
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
 from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest as Update
 from signalbox.protocol.records.record_batch import decode_records
 
 PARTITION = 0
 CLIENT = ClientContext("client", "/127.0.0.1", 9)
 SESSION_MS = 10_000
 REBALANCE_MS = 60_000
+UPDATE = update({1: ["CLIENT"]}, {topic: {index: (1, [1]) for index in range(100)} for topic in ("t", "u", "old")})
 
 
 def transcript(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
@@ -50,6 +57,13 @@ def scheduler_of_one_slice() -> TaskScheduler:
     return TaskScheduler(asyncio.get_running_loop(), slice_us=10**12)
 
 
+def cache_with_topics() -> MetadataCache:
+    """A cache that has the topics t, u and old, with many partitions."""
+    cache = MetadataCache()
+    cache.apply_update_metadata(UPDATE)
+    return cache
+
+
 async def settle() -> None:
     """Runs the event loop until no more work is possible without advancing the clock."""
     for _ in range(12):
@@ -65,18 +79,17 @@ def subscription(*topics: str) -> bytes:
 class BenchCall:
     """A request in progress: `response` is set when it is complete."""
 
-    def __init__(self, reply: Any) -> None:
-        self._task = asyncio.ensure_future(reply) if isinstance(reply, Awaitable) else None
-        self._value = reply
+    def __init__(self, reply: Promise[Any]) -> None:
+        self._reply = reply
 
     @property
     def answered(self) -> bool:
-        return self._task is None or self._task.done()
+        return self._reply.is_done
 
     @property
     def response(self) -> Any:
         assert self.answered, "not answered yet"
-        return self._value if self._task is None else self._task.result()
+        return self._reply.result()
 
 
 class Bench:
@@ -86,10 +99,13 @@ class Bench:
         log: MemoryLog | None = None,
         clock: ManualClock | None = None,
         runtime_settings: RuntimeSettings | None = None,
+        cache: MetadataCache | None = None,
     ) -> None:
         self.settings = settings or GroupSettings()
         self.clock = clock or ManualClock()
         self.log = log or MemoryLog()
+        self.cache = cache or cache_with_topics()
+        self.timers = ManualTimers(self.clock)
         self.suffixes = itertools.count(1)
 
         def make_shard(partition: int, timer: Timer) -> GroupShard:
@@ -98,11 +114,11 @@ class Bench:
         self.runtime = CoordinatorRuntime(
             self.log,
             ShardType(make_shard, GroupRecordSerde()),
-            self.clock,
+            Deadlines(self.clock, self.timers),
             scheduler_of_one_slice(),
             runtime_settings or RuntimeSettings(),
         )
-        self.coordinator = GroupCoordinator(self.runtime, self.settings, partition_count=1)
+        self.coordinator = GroupCoordinator(self.runtime, self.settings, 1, self.cache)
 
     async def start(self, leader_epoch: int = 1) -> Bench:
         self.log.lead(PARTITION, leader_epoch)
@@ -114,9 +130,16 @@ class Bench:
         """Another broker becomes the coordinator: a new coordinator over the same log."""
         self.coordinator.on_resigned(PARTITION)
         await settle()
-        successor = Bench(self.settings, self.log, self.clock)
+        successor = Bench(self.settings, self.log, self.clock, cache=self.cache)
         successor.suffixes = self.suffixes  # member ids are unique across coordinators
         return await successor.start(leader_epoch)
+
+    def delete_topic(self, topic: str) -> None:
+        """The controller deletes the topic: its partitions have the leader -2."""
+        partitions = self.cache.image.topics[topic].partitions
+        states = [Update.UpdateMetadataPartitionState(partition_index=index, leader=-2) for index in partitions]
+        topic_state = Update.UpdateMetadataTopicState(topic_name=topic, partition_states=states)
+        self.cache.apply_update_metadata(Update(topic_states=[topic_state]))
 
     @property
     def shard(self) -> GroupShard:
@@ -125,13 +148,13 @@ class Bench:
     def group(self) -> ClassicGroup:
         """Group g, which must exist."""
         group = self.shard.groups.get("g")
-        assert group is not None
+        assert isinstance(group, ClassicGroup)
         return group
 
     async def pass_time(self, ms: int, step_ms: int = 500) -> None:
         for left in range(ms, 0, -step_ms):
             self.clock.advance(min(step_ms, left))
-            self.runtime.fire_due()
+            self.timers.run_due()
             await settle()
 
     def logged(self) -> list[tuple[Any, Any]]:

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from signalbox.broker.api_request import as_future
 from signalbox.coordinator.ports import CoordinatorLog
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import iter_batch_headers
@@ -36,7 +37,7 @@ class CoordinatorLogContract:
             start = log.start_offset(0)
             waits = [log.append(0, 5, batch_of("a", "b")), log.append(0, 5, batch_of("c"))]
             for wait in waits:
-                await wait
+                await as_future(wait)
             assert log.end_offset(0) == start + 3
             read = bytes(log.read(0, start, 1_000_000))
             assert [(record.offset, record.key) for record in decode_records(read)] == [
@@ -52,8 +53,8 @@ class CoordinatorLogContract:
         async def run() -> None:
             log = await self.open_log()
             start = log.start_offset(0)
-            await log.append(0, 5, batch_of("a", "b"))
-            await log.append(0, 5, batch_of("c"))
+            await as_future(log.append(0, 5, batch_of("a", "b")))
+            await as_future(log.append(0, 5, batch_of("c")))
             first = list(decode_records(bytes(log.read(0, start, 1)), allow_partial_tail=True))
             assert [record.key for record in first] == [b"a", b"b"]
             inside = list(decode_records(bytes(log.read(0, start + 1, 1)), allow_partial_tail=True))
@@ -66,7 +67,7 @@ class CoordinatorLogContract:
         async def run() -> None:
             log = await self.open_log()
             with pytest.raises(KafkaError) as rejection:
-                await log.append(partition, leader_epoch, batch_of("a"))
+                await as_future(log.append(partition, leader_epoch, batch_of("a")))
             assert rejection.value.error is Error.NOT_LEADER_OR_FOLLOWER
 
         asyncio.run(run())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable
-
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import iter_batch_headers, patch_base_offset_and_epoch
 
@@ -12,17 +10,19 @@ from signalbox.protocol.records.batch_header import iter_batch_headers, patch_ba
 class MemoryLog:
     """Passes `CoordinatorLogContract`. `held`: commits wait for `commit_all`; `rejection`: error of later appends."""
 
+    topic = "__consumer_offsets"
+
     def __init__(self) -> None:
         self.batches: dict[int, list[bytes]] = {}
         self.leader_epochs: dict[int, int] = {}
         self.held = False
         self.rejection: Error | None = None
         self.reads: list[int] = []
-        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._waiting: list[Promise[None]] = []
 
     # --- the port
 
-    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Awaitable[None]:
+    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Promise[None]:
         if self.rejection is not None:
             raise KafkaError(self.rejection)
         self._check_leads(partition)
@@ -30,11 +30,11 @@ class MemoryLog:
             raise KafkaError(Error.NOT_LEADER_OR_FOLLOWER)
         patch_base_offset_and_epoch(batch, self.end_offset(partition), leader_epoch)
         self.batches.setdefault(partition, []).append(bytes(batch))
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((partition, future))
+        committed: Promise[None] = Promise()
+        self._waiting.append(committed)
         if not self.held:
             self.commit_all()
-        return future
+        return committed
 
     def start_offset(self, partition: int) -> int:
         self._check_leads(partition)
@@ -64,19 +64,17 @@ class MemoryLog:
     def lose(self, partition: int) -> None:
         """Another broker is the leader now: pending appends fail."""
         del self.leader_epochs[partition]
-        self.fail_all(Error.NOT_LEADER_OR_FOLLOWER)
+        self.fail_all(KafkaError(Error.NOT_LEADER_OR_FOLLOWER))
 
     def commit_all(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for _, future in waiting:
-            if not future.done():
-                future.set_result(None)
+        for committed in waiting:
+            committed.complete(None)
 
-    def fail_all(self, error: Error) -> None:
+    def fail_all(self, error: Exception) -> None:
         waiting, self._waiting = self._waiting, []
-        for _, future in waiting:
-            if not future.done():
-                future.set_exception(KafkaError(error))
+        for committed in waiting:
+            committed.fail(error)
 
     @property
     def waiting(self) -> int:

@@ -4,12 +4,15 @@ from signalbox.common.clock import ManualClock
 from signalbox.coordinator.batch_builder import BATCH_OVERHEAD_BYTES, BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.decision import CoordinatorRecord
+from signalbox.protocol.codec_errors import StringTooLong
 from signalbox.protocol.records.batch_header import iter_batch_headers
 from signalbox.protocol.records.record_batch import decode_records
 
 
 class TextSerde:
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
+        if record.key == "too long":
+            raise StringTooLong(record.key)
         return record.key.encode(), None if record.value is None else record.value.encode()
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:

@@ -4,6 +4,7 @@ import pytest
 
 from signalbox.coordinator.config_rows import (
     COORDINATOR_CONFIG,
+    GROUP_RUNTIME_KEYS,
     GroupSettings,
     RuntimeSettings,
     offsets_topic_configs,
@@ -14,7 +15,7 @@ def test_without_keys_the_settings_are_kafkas_defaults() -> None:
     values, faults = COORDINATOR_CONFIG.read({})
     assert faults == []
     assert GroupSettings.read(values) == GroupSettings()
-    assert RuntimeSettings.read(values) == RuntimeSettings()
+    assert RuntimeSettings.read(values, GROUP_RUNTIME_KEYS) == RuntimeSettings()
 
 
 def test_every_key_reaches_its_setting() -> None:
@@ -42,7 +43,7 @@ def test_every_key_reaches_its_setting() -> None:
         offset_metadata_max_size=5,
         offsets_retention_ms=360_000,
     )
-    assert RuntimeSettings.read(values) == RuntimeSettings(
+    assert RuntimeSettings.read(values, GROUP_RUNTIME_KEYS) == RuntimeSettings(
         load_buffer_bytes=7, commit_timeout_ms=8, maintenance_interval_ms=9, append_linger_ms=10, compression="lz4"
     )
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.broker.handler_requests import update
 from tests.coordinator.bench import Bench, BenchCall, settle, subscription, transcript
 
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.metadata.delta import FULL
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 
@@ -107,9 +109,69 @@ async def test_full_responses_can_be_encoded_at_every_version() -> None:
 async def test_groups_are_spread_over_the_partitions_there_are() -> None:
     bench = await Bench().start()
     assert bench.coordinator.partition_for("hello") == 0
-    bench.coordinator.set_partition_count(50)
+    bench.cache.apply_update_metadata(update({1: ["CLIENT"]}, {"t": {0: (1, [1])}}))
+    assert bench.coordinator.partition_for("hello") == 0
+    offsets = {"__consumer_offsets": {index: (1, [1]) for index in range(50)}}
+    bench.cache.apply_update_metadata(update({1: ["CLIENT"]}, offsets))
     assert bench.coordinator.partition_for("hello") == 99162322 % 50
     assert bench.join(group="hello").response.error_code == Error.NOT_COORDINATOR
+
+
+@transcript
+async def test_a_topic_with_a_corrupt_entry_is_neither_empty_nor_deleted() -> None:
+    """Groups keep their partitions and their committed offsets."""
+    bench = await Bench().start()
+    bench.commit({("t", 0): 5})
+    await settle()
+    complete = {"__consumer_offsets": {0: (1, [1])}, "t": {0: (1, [1])}}
+    named: dict[str, dict[int, tuple[int, list[int]]]] = {"__consumer_offsets": {}, "t": {}}
+    for topics in (named, complete, named):
+        message = update({1: ["CLIENT"]}, topics)
+        message.type = FULL
+        bench.cache.apply_update_metadata(message)
+    await settle()
+    assert (bench.coordinator.partition_for("g"), bench.offsets()) == (0, {("t", 0): 5})
+
+
+@transcript
+async def test_offsets_of_a_topic_that_is_recreated_in_one_update_are_deleted() -> None:
+    bench = await Bench().start()
+    bench.commit({("t", 0): 5, ("u", 0): 6})
+    await settle()
+    message = update({1: ["CLIENT"]}, {"t": {0: (1, [1])}})
+    message.topic_states[0].topic_id = b"another id".ljust(16)
+    bench.cache.apply_update_metadata(message)
+    await settle()
+    assert bench.offsets() == {("u", 0): 6}
+
+
+@transcript
+async def test_offsets_of_a_topic_that_is_deleted_during_the_load_are_deleted_after_it() -> None:
+    bench = await Bench().start()
+    bench.commit({("t", 0): 5, ("u", 0): 6})
+    await settle()
+    bench.coordinator.on_resigned(0, 1)
+    bench.log.lead(0, 2)
+    bench.coordinator.on_elected(0, 2)
+    bench.delete_topic("t")
+    await settle()
+    assert bench.offsets() == {("u", 0): 6}
+
+
+@transcript
+async def test_a_commit_for_a_topic_that_was_deleted_after_the_handler_looked_is_rejected() -> None:
+    bench = await Bench().start()
+    bench.delete_topic("t")
+    commit = bench.commit({("t", 0): 5, ("u", 0): 6, ("u", 100): 7})
+    await settle()
+    errors = {
+        (topic.name, partition.partition_index): partition.error_code
+        for topic in commit.response.topics
+        for partition in topic.partitions
+    }
+    unknown = Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert errors == {("t", 0): unknown, ("u", 0): Error.NONE, ("u", 100): unknown}
+    assert bench.offsets() == {("u", 0): 6}
 
 
 @transcript

@@ -12,9 +12,11 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.coordinator.bench import Bench, BenchCall, settle, subscription
+from tests.coordinator.bench import UPDATE, Bench, BenchCall, settle, subscription
 
+from signalbox.broker.api_request import as_future
 from signalbox.coordinator.config_rows import GroupSettings
+from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.protocol.error_table import Error
 
@@ -181,7 +183,8 @@ class Town:
         self.bench.log.rejection = None
 
     async def delete_topic(self, member: Member, amount: int) -> None:
-        self.bench.coordinator.on_topics_deleted(["never there"])
+        self.bench.delete_topic("old")
+        self.bench.cache.apply_update_metadata(UPDATE)
 
     async def fail_over(self, member: Member, amount: int) -> None:
         self.epoch += 1
@@ -192,6 +195,7 @@ class Town:
     def check_groups(self) -> None:
         for shard in self.bench.runtime.active_shards():
             for group in shard.groups:
+                assert isinstance(group, ClassicGroup)
                 waiting = sum(member.awaiting_join is not None for member in group.members.values())
                 assert group.awaiting_join_count == waiting
                 assert group.leader_id is None or group.leader_id in group.members
@@ -227,10 +231,10 @@ class Town:
         await self.bench.pass_time(400_000, step_ms=4_000)
         assert all(pending.answered for pending in self.requests)
         for shard in self.bench.runtime.active_shards():
-            assert all(group.state is GroupState.EMPTY for group in shard.groups), "everybody fell silent"
+            assert all(group.is_unused for group in shard.groups), "everybody fell silent"
         await self.fail_over(self.members[0], 0)
         self.check_offsets()
-        await self.bench.coordinator.stop()
+        await as_future(self.bench.coordinator.stop())
         assert self.complaints == []
 
 

@@ -6,6 +6,7 @@ import pytest
 from tests.coordinator.memory_log import MemoryLog
 from tests.coordinator.test_batch_builder import TextSerde
 
+from signalbox.broker.api_request import as_future
 from signalbox.coordinator.decision import CoordinatorRecord
 from signalbox.coordinator.loading import MAX_READ_BYTES, load_steps
 from signalbox.protocol.error_table import Error, KafkaError
@@ -23,7 +24,7 @@ def log_of(*batches: bytes) -> MemoryLog:
 
     async def fill() -> None:
         for batch in batches:
-            await log.append(0, 1, bytearray(batch))
+            await as_future(log.append(0, 1, bytearray(batch)))
 
     asyncio.run(fill())
     return log

@@ -2,21 +2,24 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import pytest
+from tests.common.waiting.manual_time import ManualTimers
 from tests.coordinator.bench import scheduler_of_one_slice, settle, transcript
 from tests.coordinator.memory_log import MemoryLog
 from tests.coordinator.test_batch_builder import TextSerde
 
+from signalbox.broker.api_request import as_future
 from signalbox.common.clock import ManualClock, SystemClock
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.common.waiting.deadlines import Deadlines
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, nothing
 from signalbox.coordinator.ports import Timer
-from signalbox.coordinator.promise import Promise
-from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType, new_member_suffix, value_or_awaitable
+from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType, new_member_suffix
 from signalbox.protocol.error_table import Error, KafkaError
 
 
@@ -53,9 +56,11 @@ class Desk:
     def __init__(self, settings: RuntimeSettings | None = None, scheduler: TaskScheduler | None = None) -> None:
         self.log = MemoryLog()
         self.clock = ManualClock()
+        self.timers = ManualTimers(self.clock)
         self.shards: list[Notes] = []
         shards, scheduler = ShardType(self.make_shard, TextSerde()), scheduler or scheduler_of_one_slice()
-        self.runtime = CoordinatorRuntime(self.log, shards, self.clock, scheduler, settings or RuntimeSettings())
+        deadlines = Deadlines(self.clock, self.timers)
+        self.runtime = CoordinatorRuntime(self.log, shards, deadlines, scheduler, settings or RuntimeSettings())
 
     def make_shard(self, partition: int, timer: Timer) -> Notes:
         self.shards.append(Notes(partition, timer))
@@ -68,7 +73,7 @@ class Desk:
 
     async def pass_time(self, ms: int) -> None:
         self.clock.advance(ms)
-        self.runtime.fire_due()
+        self.timers.run_due()
         await settle()
 
 
@@ -76,11 +81,11 @@ Result = TypeVar("Result")
 
 
 async def reply_of(answer: Promise[Result]) -> Result:
-    got = value_or_awaitable(answer)
-    return await got if isinstance(got, Awaitable) else got
+    return await as_future(answer)
 
 
 def rejection(answer: Promise[Any]) -> Error | None:
+    assert answer.error is None or isinstance(answer.error, KafkaError)
     return None if answer.error is None else answer.error.error
 
 
@@ -106,7 +111,7 @@ async def test_before_during_and_after_leadership() -> None:
     assert rejection(desk.runtime.read(0, lambda shard: 1)) is Error.COORDINATOR_LOAD_IN_PROGRESS
     assert desk.runtime.active_shards() == []
     await reply_of(loading)
-    assert desk.runtime.read(0, lambda shard: 1).value() == 1
+    assert desk.runtime.read(0, lambda shard: 1).result() == 1
     desk.runtime.on_resigned(0)
     assert rejection(desk.runtime.read(0, lambda shard: 1)) is Error.NOT_COORDINATOR
     await settle()
@@ -168,7 +173,7 @@ async def test_a_partition_that_cannot_be_read_sends_everybody_away_until_the_ne
     await reply_of(desk.runtime.on_elected(0, 1))
     assert rejection(desk.runtime.read(0, lambda shard: 1)) is Error.NOT_COORDINATOR
     await desk.elect(leader_epoch=2)
-    assert desk.runtime.read(0, lambda shard: 1).value() == 1
+    assert desk.runtime.read(0, lambda shard: 1).result() == 1
 
 
 @transcript
@@ -217,7 +222,7 @@ async def test_a_log_that_breaks_in_an_unknown_way_is_an_unknown_error() -> None
     desk.log.held = True
     written = desk.runtime.write(0, lambda shard: note("k", "v"))
     await settle()
-    desk.log._waiting[0][1].set_exception(OSError("disk on fire"))
+    desk.log.fail_all(OSError("disk on fire"))
     await settle()
     assert rejection(written) is Error.UNKNOWN_SERVER_ERROR
 
@@ -227,15 +232,15 @@ async def test_reads_after_writes_see_them() -> None:
     desk = Desk()
     await desk.elect()
     desk.log.held = True
-    assert desk.runtime.read_after_writes(0, lambda shard: dict(shard.notes)).value() == {}
+    assert desk.runtime.read_after_writes(0, lambda shard: dict(shard.notes)).result() == {}
     desk.runtime.write(0, lambda shard: note("k", "v"))
     early = desk.runtime.read(0, lambda shard: dict(shard.notes))
     stable = desk.runtime.read_after_writes(0, lambda shard: dict(shard.notes))
     await settle()
-    assert (early.value(), stable.done) == ({}, False)
+    assert (early.result(), stable.is_done) == ({}, False)
     desk.log.commit_all()
     await settle()
-    assert stable.value() == {"k": "v"}
+    assert stable.result() == {"k": "v"}
 
 
 @transcript
@@ -313,9 +318,9 @@ async def test_the_loop_itself_keeps_deadlines_by_a_real_clock() -> None:
         shards.append(Notes(partition, timer))
         return shards[-1]
 
-    scheduler = TaskScheduler(asyncio.get_running_loop())
-    shards_of_text = ShardType(make_shard, TextSerde())
-    runtime = CoordinatorRuntime(log, shards_of_text, SystemClock(), scheduler, RuntimeSettings())
+    loop = asyncio.get_running_loop()
+    deadlines, shard_type = Deadlines(SystemClock(), loop), ShardType(make_shard, TextSerde())
+    runtime = CoordinatorRuntime(log, shard_type, deadlines, TaskScheduler(loop), RuntimeSettings())
     await reply_of(runtime.on_elected(0, 1))
     rang = asyncio.Event()
 
@@ -326,7 +331,7 @@ async def test_the_loop_itself_keeps_deadlines_by_a_real_clock() -> None:
     shards[0].timer.schedule("late", 60_000, nothing)
     shards[0].timer.schedule("soon", 5, decide)
     await asyncio.wait_for(rang.wait(), 2)
-    await runtime.stop()
+    await as_future(runtime.stop())
     assert shards[0].events == ["loaded", "unloaded"]
 
 
@@ -362,7 +367,7 @@ async def test_long_loads_leave_the_loop_to_others() -> None:
     desk.log.lead(0, 2)
     loading = desk.runtime.on_elected(0, 2)
     before = scheduler.slices
-    while not loading.done:  # noqa: ASYNC110 - the test waits for rounds of the loop
+    while not loading.is_done:  # noqa: ASYNC110 - the test waits for rounds of the loop
         await asyncio.sleep(0)
     assert len(desk.shards[-1].notes) == 3_000
     assert scheduler.slices - before > 3_000
@@ -375,24 +380,10 @@ async def test_writes_linger_for_the_configured_time() -> None:
     first = desk.runtime.write(0, lambda shard: note("a", "1"))
     await settle()
     second = desk.runtime.write(0, lambda shard: note("b", "2"))
-    assert not first.done
+    assert not first.is_done
     await reply_of(second)
     assert shard.notes == {"a": "1", "b": "2"}
     assert len(desk.log.batches[0]) == 1
-
-
-@transcript
-async def test_a_handler_that_went_away_does_not_hurt() -> None:
-    desk = Desk()
-    await desk.elect()
-    desk.log.held = True
-    written = desk.runtime.write(0, lambda shard: note("k", "v"))
-    waiting = asyncio.ensure_future(value_or_awaitable(written))  # type: ignore[arg-type]
-    await settle()
-    waiting.cancel()
-    desk.log.commit_all()
-    await settle()
-    assert written.done
 
 
 def test_member_ids_are_unique() -> None:
@@ -411,6 +402,6 @@ async def test_partitions_that_come_and_go_together_are_one_line_of_log(caplog: 
         desk.runtime.on_resigned(partition, 6)
     await settle()
     assert [record.getMessage() for record in caplog.records] == [
-        "now coordinating 3 partitions: [0, 1, 2]",
-        "no longer coordinating 2 partitions: [0, 2]",
+        "now coordinating 3 partitions of __consumer_offsets: [0, 1, 2]",
+        "no longer coordinating 2 partitions of __consumer_offsets: [0, 2]",
     ]

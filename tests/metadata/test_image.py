@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.ids import ZERO_UUID
-from signalbox.metadata.image import EMPTY_IMAGE, BrokerImage, MetadataImage, PartitionImage, TopicImage
+from signalbox.metadata.image import EMPTY_IMAGE, BrokerImage, MetadataImage, PartitionImage, TopicImage, deleted_topics
 
 PLAINTEXT = SecurityProtocol.PLAINTEXT
 CLIENT, INTERNAL = Endpoint("CLIENT", "h", 1, PLAINTEXT), Endpoint("INTERNAL", "h", 2, PLAINTEXT)
@@ -43,3 +43,13 @@ def test_names_ids_and_partitions() -> None:
 def test_the_empty_image_knows_no_controller() -> None:
     assert EMPTY_IMAGE.controller_id == -1
     assert EMPTY_IMAGE.nodes("CLIENT") == {}
+
+
+def test_a_topic_that_is_gone_or_has_another_id_was_deleted() -> None:
+    def image(**topics: bytes) -> MetadataImage:
+        return MetadataImage({}, {name: TopicImage(name, topic_id, {}) for name, topic_id in topics.items()}, {})
+
+    old = image(gone=ID, recreated=ID, same=ID, got_an_id=ZERO_UUID, lost_its_id=ID)
+    new = image(recreated=b"y" * 16, same=ID, got_an_id=ID, lost_its_id=ZERO_UUID, created=ID)
+    assert deleted_topics(old, new, sorted({*old.topics, *new.topics, "never"})) == ["gone", "recreated"]
+    assert deleted_topics(old, new, ["same"]) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from signalbox.pipeline.options import OptionError
 from signalbox.pipeline.profile import Commit, Profile, choose_commit, choose_profile
 from signalbox.pipeline.spark.jars import JarError
+from tests.system.provision import command
 
 
 def quiet(_: str) -> None:
@@ -57,8 +57,9 @@ def test_committer_follows_the_profile() -> None:
         choose_commit("iceberg", Profile.JARS)
 
 
+@pytest.mark.system
 def test_maven_is_not_run_when_the_jars_exist() -> None:
-    assert shutil.which("mvn"), "these tests need Maven, as the project's CI has it"
+    command("mvn")
     choice = choose_profile("jars", say=quiet)
     again = choose_profile("auto", say=quiet)
     assert (again.jars, again.reason) == (choice.jars, "the pinned jars are here")

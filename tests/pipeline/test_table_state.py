@@ -89,3 +89,14 @@ def test_scratch_of_dead_processes_is_removed(tmp_path: Path) -> None:
     mine = scratch_directory(tmp_path)
     assert sorted(path.name for path in root.iterdir()) == sorted(["1", str(os.getpid())])
     assert mine == root / str(os.getpid())
+
+
+@pytest.mark.parametrize("content", [b"", b'{"version":', b"[]", b"\xff\xfe", b'{"version": 1}'])
+def test_a_corrupt_state_is_named_with_the_remedy(tmp_path: Path, content: bytes) -> None:
+    folder = StateFolder(tmp_path, "flights")
+    folder.path.mkdir(parents=True)
+    (folder.path / "state.json").write_bytes(content)
+    with pytest.raises(
+        StateError, match=r"flights/state.json cannot be read: .*\. Restore the warehouse from a backup"
+    ):
+        folder.read()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from signalbox.pipeline.offsets import DataLossError, OffsetMap, OffsetRange, ra
 from signalbox.pipeline.topic_client import RECORD_SCHEMA, TopicClient, TopicError, new_reader, read_ranges
 from tests.pipeline.apache_kafka import apache_kafka
 from tests.pipeline.topics import Topics, json_values
+from tests.system.provision import command, jars
+
+NEEDS = (partial(command, "java"), partial(jars, "kafka44"))
 
 
 @pytest.fixture
@@ -59,6 +63,7 @@ def test_tasks_that_begin_inside_a_batch_read_just_their_range(
     assert all(a < b for a, b in pairwise(found) if a[0] == b[0])
 
 
+@pytest.mark.system
 def test_holes_at_the_end_of_a_range_do_not_stop_it(tmp_path: Path) -> None:
     """Aborted records and control batches, which only Apache Kafka writes here: the pipeline must be able to read such
     a log."""

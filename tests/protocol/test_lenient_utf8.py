@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.protocol.codec_errors import DecodeError
-from signalbox.protocol.lenient_utf8 import decode_utf8
+from signalbox.protocol.codec_errors import StringTooLong
+from signalbox.protocol.headers import decode_request_header, encode_request_header
+from signalbox.protocol.lenient_utf8 import LONGEST_SURELY_WRITABLE_BYTES, decode_utf8
+from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
+from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 
 
 @pytest.mark.parametrize(
@@ -38,10 +41,24 @@ def test_invalid_utf8_is_decoded_as_by_java(data: str, text: str) -> None:
 
 
 @pytest.mark.spec("D1")
-def test_strings_that_no_response_can_contain_are_rejected() -> None:
-    """A replacement character has three bytes: the decoded text must still fit into a string of the protocol."""
-    longest = decode_utf8(b"\xff" * 10_922)
-    assert len(longest.encode()) <= 32_767
-    with pytest.raises(DecodeError, match="10923 bytes that is not UTF-8"):
-        decode_utf8(b"\xff" * 10_923)
+def test_long_strings_are_decoded_and_may_be_too_long_to_be_written() -> None:
+    """A replacement character has three bytes: only the message that would contain the text is an error."""
+    heartbeat = HeartbeatRequest(group_id="g", member_id="m").encode(0)
+    malformed = b"\xff" * LONGEST_SURELY_WRITABLE_BYTES
+    for size in (len(malformed), len(malformed) + 1, 32_767):
+        body = size.to_bytes(2) + b"\xff" * size + heartbeat[3:]
+        assert HeartbeatRequest.decode(body, 0).group_id == "\ufffd" * size
+    assert len(FindCoordinatorRequest(key=decode_utf8(malformed)).encode(0)) == 2 + 3 * len(malformed)
+    for version in (0, 3):  # not flexible, flexible
+        with pytest.raises(StringTooLong, match="32769 bytes, 32767 are allowed"):
+            FindCoordinatorRequest(key=decode_utf8(malformed + b"\xff")).encode(version)
     assert decode_utf8(b"x" * 32_767) == "x" * 32_767
+
+
+@pytest.mark.spec("D1")
+def test_a_client_id_of_any_bytes_is_decoded() -> None:
+    frame = b"\0\x03\0\x04\0\0\0\x07" + (32_767).to_bytes(2) + b"\xe9" * 32_767 + b"body"
+    header, offset = decode_request_header(frame)
+    assert (header.client_id, frame[offset:]) == ("\ufffd" * 32_767, b"body")
+    with pytest.raises(StringTooLong):
+        encode_request_header(*header)

@@ -1,5 +1,4 @@
-"""Replica managers of several brokers over real storage in one process. Messages are encoded, queued and delivered by
-the test.
+"""Replica managers of several brokers over real storage in one process; the test delivers their encoded messages.
 
 The controller is a table: partitions with leader, ISR and epochs, changed by `elect`, by AlterPartition and by kills.
 Time does not pass until `advance`. A killed broker loses the queued appends of its logs; its files stay.
@@ -16,12 +15,13 @@ from typing import Any
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
-from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.replication.config_rows import ReplicationConfig
@@ -32,7 +32,7 @@ from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.files.file_system import FileSystem, RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
-from tests.replication.manual_time import ManualIterations, ManualTimers
+from tests.common.waiting.manual_time import ManualIterations, ManualTimers
 
 TOPIC = "flights"
 TOPIC_ID = bytes(range(16))
@@ -203,7 +203,7 @@ class MemoryBroker:
         self.manager = ReplicaManager(
             self.logs,
             dependencies,
-            Scheduler(cluster.clock, self.timers, self.iterations, lambda work: work()),
+            Scheduler(Deadlines(cluster.clock, self.timers), self.iterations, lambda work: work()),
             cluster.config,
             random.Random(broker_id),
         )
@@ -218,8 +218,8 @@ class MemoryBroker:
             )
         else:
             assert isinstance(request, ListOffsetsRequest)
-            listed: ListOffsetsResponse = self.manager.list_offsets(over_the_wire(request, 9), 9)
-            answer(over_the_wire(listed, 9))
+            listed = self.manager.list_offsets(over_the_wire(request, 9), 9)
+            listed.then(lambda response: answer(over_the_wire(response, 9)))
 
     def partition(self, index: int = 0) -> Partition:
         found = self.manager.partition(TOPIC, index)
@@ -448,7 +448,7 @@ class MemoryCluster:
         """(partition data of one sessionless fetch, its values)."""
         request = fetch_request(offset, index, max_bytes=max_bytes)
         pending = self.brokers[broker_id].manager.fetch(request, FETCH_VERSION)
-        data = partition_data(over_the_wire(pending.value, FETCH_VERSION))
+        data = partition_data(over_the_wire(pending.result(), FETCH_VERSION))
         return data, values_of(data.records)
 
 

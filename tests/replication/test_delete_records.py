@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from signalbox.replication.ports import TopicSettings
-from signalbox.replication.waiting.promise import Promise
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
 pytestmark = pytest.mark.spec("D1")
@@ -37,7 +37,7 @@ def delete(
 
 
 def result(answer: Promise[DeleteRecordsResponse]) -> tuple[int, int]:
-    entry = answer.value.topics[0].partitions[0]
+    entry = answer.result().topics[0].partitions[0]
     return entry.error_code, entry.low_watermark
 
 
@@ -51,7 +51,7 @@ def test_alone_it_is_done_at_once(tmp_path: Path, offset: int, start: int) -> No
 def test_the_answer_comes_when_all_replicas_have_followed(tmp_path: Path) -> None:
     cluster = with_records(tmp_path, [1, 2, 3])
     answer = delete(cluster, 3)
-    assert not answer.done
+    assert not answer.is_done
     cluster.advance(1_000)
     assert result(answer) == (Error.NONE, 3)
     assert cluster.brokers[3].partition().local_log(as_leader=False).log_start_offset == 3
@@ -73,15 +73,6 @@ def test_losing_leadership_ends_the_wait(tmp_path: Path) -> None:
     cluster.elect(2)
     cluster.brokers[1].iterations.end()
     assert result(answer) == (Error.NOT_LEADER_OR_FOLLOWER, -1)
-
-
-def test_a_client_that_left_is_not_waited_for(tmp_path: Path) -> None:
-    cluster = with_records(tmp_path, [1, 2])
-    size = cluster.brokers[1].manager.scheduler.purgatory.size
-    answer = delete(cluster, 2)
-    assert cluster.brokers[1].manager.scheduler.purgatory.size == size + 1
-    answer.abandon()
-    assert cluster.brokers[1].manager.scheduler.purgatory.size == size
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import pytest
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID, TopicPartition
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
-from signalbox.replication.waiting.deadlines import Deadlines
 from signalbox.replication.waiting.purgatory import Purgatory
-from tests.replication.manual_time import ManualIterations, ManualTimers
+from tests.common.waiting.manual_time import ManualIterations, ManualTimers
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryView, PartitionRow
 
 OTHER_ID = bytes(reversed(TOPIC_ID))

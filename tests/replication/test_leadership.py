@@ -223,7 +223,7 @@ def test_batches_queued_between_two_partitions_are_below_the_new_leader_epoch(tm
     partition = manager.partition(TOPIC, 1)
     assert partition is not None
     assert partition.log is not None
-    assert (result.done, result.appends[0].base_offset, partition.leader_epoch_start_offset) == (True, 0, 1)
+    assert (result.is_done, result.appends[0].base_offset, partition.leader_epoch_start_offset) == (True, 0, 1)
 
 
 def test_no_record_bears_an_epoch_that_has_ended_before_it(tmp_path: Path) -> None:

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.clock import ManualClock
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
-from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from signalbox.protocol.records.record_batch import Record, encode_batch
+from signalbox.replication.produce import unpacking
+from tests.replication.held_threads import HeldThreads
 from tests.replication.memory_cluster import TOPIC, MemoryCluster, over_the_wire
 
 pytestmark = pytest.mark.spec("D1")
@@ -47,7 +50,7 @@ def ask(
         isolation_level=level if version >= 2 else 0,
     )
     manager = cluster.brokers[broker].manager
-    response = over_the_wire(manager.list_offsets(over_the_wire(request, version), version), version)
+    response = over_the_wire(manager.list_offsets(over_the_wire(request, version), version).result(), version)
     entry = response.topics[0].partitions[0]
     return entry.error_code, entry.timestamp, entry.offset, entry.leader_epoch
 
@@ -132,5 +135,62 @@ def test_topics_that_may_not_be_described(tmp_path: Path) -> None:
     request = ListOffsetsRequest(
         topics=[ListOffsetsRequest.ListOffsetsTopic(name=TOPIC, partitions=[ListOffsetsRequest.ListOffsetsPartition()])]
     )
-    response = cluster.brokers[1].manager.list_offsets(request, 11, lambda topic: False)
+    response = cluster.brokers[1].manager.list_offsets(request, 11, lambda topic: False).result()
     assert response.topics[0].partitions[0].error_code == Error.TOPIC_AUTHORIZATION_FAILED
+
+
+# -- batches that must be decompressed in a thread
+
+
+def with_a_large_batch(tmp_path: Path, count: int = 1) -> tuple[MemoryCluster, HeldThreads]:
+    """Offset 0 is a record of 2 MB in a few bytes, in `count` partitions."""
+    cluster, threads = MemoryCluster(tmp_path, [1]), HeldThreads()
+    cluster.create([1], partitions=count)
+    manager = cluster.brokers[1].manager
+    large = encode_batch([Record(value=bytes(2_000_000), timestamp=NOW_MS)], compression="zstd")
+    for index in range(count):
+        manager.append([((TOPIC, index), bytearray(large))], 1, 100)
+    cluster.run()
+    manager._unpacking_queue._threads = threads
+    return cluster, threads
+
+
+def ask_for_the_large_batch(cluster: MemoryCluster, count: int = 1) -> Promise[ListOffsetsResponse]:
+    partitions = [
+        ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=NOW_MS) for index in range(count)
+    ]
+    topic = ListOffsetsRequest.ListOffsetsTopic(name=TOPIC, partitions=partitions)
+    return cluster.brokers[1].manager.list_offsets(ListOffsetsRequest(replica_id=CONSUMER, topics=[topic]), 11)
+
+
+def test_other_requests_are_served_during_a_search(tmp_path: Path) -> None:
+    cluster, threads = with_a_large_batch(tmp_path, 3)
+    slow = ask_for_the_large_batch(cluster, 3)
+    assert (slow.is_done, len(threads.jobs)) == (False, 1), "one partition after the other"
+    assert ask(cluster, -1)[2] == 1
+    while threads.jobs:
+        threads.step()
+    entries = slow.result().topics[0].partitions
+    assert [(entry.error_code, entry.timestamp, entry.offset) for entry in entries] == [(0, NOW_MS, 0)] * 3
+
+
+def test_a_leader_that_changes_during_a_search(tmp_path: Path) -> None:
+    cluster, threads = with_a_large_batch(tmp_path)
+    result = ask_for_the_large_batch(cluster)
+    cluster.elect(1)
+    while threads.jobs:
+        threads.step()
+    assert result.result().topics[0].partitions[0].error_code == Error.NOT_LEADER_OR_FOLLOWER
+
+
+def test_more_searches_than_may_wait_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, threads = with_a_large_batch(tmp_path, 3)
+    monkeypatch.setattr(unpacking, "MAX_AWAITING_UNPACKING_BYTES", 0)
+    monkeypatch.setattr(unpacking, "MAX_UNPACKING_BYTES", 0)
+    first, second = ask_for_the_large_batch(cluster), ask_for_the_large_batch(cluster)
+    rejected = ask_for_the_large_batch(cluster, 3).result().topics[0].partitions
+    assert {entry.error_code for entry in rejected} == {Error.REQUEST_TIMED_OUT}
+    assert [first.is_done, second.is_done] == [False, False]
+    while threads.jobs:
+        threads.step()
+    assert first.result().topics[0].partitions[0].offset == second.result().topics[0].partitions[0].offset == 0

@@ -121,8 +121,8 @@ class History:
         assert partition.high_watermark == partition.local_log().log_end_offset
         stored = {record.offset: record.value for record in decode_records(leader.content(index))}
         for written_to, values, result in self.results:
-            if written_to == index and result.done and result.value[0].error == Error.NONE:
-                base_offset = result.value[0].base_offset
+            if written_to == index and result.is_done and result.result()[0].error == Error.NONE:
+                base_offset = result.result()[0].base_offset
                 assert [stored.get(base_offset + further) for further in range(len(values))] == values
         contents = {broker.content(index, partition.high_watermark) for broker in cluster.brokers.values()}
         assert len(contents) == 1

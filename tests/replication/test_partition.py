@@ -121,7 +121,7 @@ def test_waiting_requests_end_with_leadership(tmp_path: Path) -> None:
     cluster.run()
     assert len(partition.waiting_appends) == 1
     cluster.elect(2, isr=[1, 2])
-    assert [append.error for append in result.value] == [Error.NOT_LEADER_OR_FOLLOWER]
+    assert [append.error for append in result.result()] == [Error.NOT_LEADER_OR_FOLLOWER]
     with pytest.raises(KafkaError) as raised:
         partition.local_log()
     assert raised.value.error is Error.NOT_LEADER_OR_FOLLOWER
@@ -133,7 +133,7 @@ def test_an_offline_partition_returns_storage_error(tmp_path: Path) -> None:
     result = cluster.produce(1, b"0")
     cluster.run()
     partition.retire(Error.KAFKA_STORAGE_ERROR, offline=True)
-    assert [append.error for append in result.value] == [Error.KAFKA_STORAGE_ERROR]
+    assert [append.error for append in result.result()] == [Error.KAFKA_STORAGE_ERROR]
     with pytest.raises(KafkaError) as raised:
         partition.local_log()
     assert raised.value.error is Error.KAFKA_STORAGE_ERROR

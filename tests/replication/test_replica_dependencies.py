@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from signalbox.common.clock import ManualClock
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.replication.replica_dependencies import Scheduler
-from tests.replication.manual_time import ManualIterations, ManualTimers
+from tests.common.waiting.manual_time import ManualIterations, ManualTimers
 
 
 def scheduler() -> tuple[Scheduler, ManualClock, ManualTimers]:
     clock = ManualClock()
     timers = ManualTimers(clock)
-    return Scheduler(clock, timers, ManualIterations(), lambda work: work()), clock, timers
+    return Scheduler(Deadlines(clock, timers), ManualIterations(), lambda work: work()), clock, timers
 
 
 def test_periodic_work_goes_on_until_the_end() -> None:
@@ -40,8 +39,7 @@ def test_periodic_work_survives_a_failure() -> None:
 
     made.every(100, work)
     clock.advance(100)
-    with pytest.raises(RuntimeError):
-        timers.run_due()
+    timers.run_due()
     clock.advance(100)
     timers.run_due()
     assert len(ticks) == 2

@@ -16,9 +16,9 @@ def test_a_record_goes_to_all_replicas_and_is_answered(tmp_path: Path) -> None:
     cluster.create([1, 2, 3])
     cluster.run()
     result = cluster.produce(1, b"AA 1")
-    assert not result.done
+    assert not result.is_done
     cluster.run()
-    [append] = result.value
+    [append] = result.result()
     assert (append.error, append.base_offset) == (Error.NONE, 0)
     data, values = cluster.consume(1)
     assert values == [b"AA 1"]
@@ -32,9 +32,9 @@ def test_acks_one_completes_when_the_iteration_ends(tmp_path: Path) -> None:
     cluster.run()
     cluster.cut = {(2, 1), (3, 1)}
     results = [cluster.produce(1, b"x", acks=1) for _ in range(3)]
-    assert not any(result.done for result in results)
+    assert not any(result.is_done for result in results)
     cluster.brokers[1].iterations.end()
-    assert [result.value[0].base_offset for result in results] == [0, 1, 2]
+    assert [result.result()[0].base_offset for result in results] == [0, 1, 2]
 
 
 def test_the_next_leader_has_everything_that_was_acknowledged(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_the_next_leader_has_everything_that_was_acknowledged(tmp_path: Path) ->
     for number in range(5):
         result = cluster.produce(1, b"%d" % number)
         cluster.run()
-        assert result.value[0].error == Error.NONE
+        assert result.result()[0].error == Error.NONE
     cluster.kill(1)
     cluster.elect(2)
     cluster.run()
@@ -87,7 +87,7 @@ def test_configs_of_a_topic_arrive(tmp_path: Path) -> None:
     cluster.brokers[1].manager.update_topic_config(TOPIC)
     result = cluster.produce(1, b"x" * 200)
     cluster.run()
-    assert result.value[0].error == Error.MESSAGE_TOO_LARGE
+    assert result.result()[0].error == Error.MESSAGE_TOO_LARGE
     assert not cluster.brokers[1].partition().settings.deletes_records
 
 

@@ -49,11 +49,11 @@ def test_waiters_on_a_deleted_replica_get_an_error_that_depends_on_the_topic(
     cluster.create([1, 2])
     result = cluster.produce(1, b"a")
     cluster.run()
-    assert not result.done
+    assert not result.is_done
     if not known:
         cluster.view.rows.clear()
     cluster.stop_replica(1, delete=True)
-    assert [Error.of(append.error) for append in result.value] == [error]
+    assert [Error.of(append.error) for append in result.result()] == [error]
 
 
 def test_a_follower_fetches_from_its_present_leader_only(tmp_path: Path) -> None:
@@ -93,12 +93,12 @@ def test_a_directory_that_fails_takes_its_partitions_along(tmp_path: Path) -> No
     disk.fail("pwrite")
     failed = cluster.produce(1, b"x", acks=1)
     broker.iterations.end()
-    assert failed.value[0].error == Error.KAFKA_STORAGE_ERROR
+    assert failed.result()[0].error == Error.KAFKA_STORAGE_ERROR
     broker.manager.on_log_failure()
     assert not broker.partition(1).is_offline, "an append may be in progress: the iteration has to end"
     broker.iterations.end()
     assert [broker.partition(index).is_offline for index in range(2)] == [True, True]
-    assert waiting.value[0].error == Error.KAFKA_STORAGE_ERROR
+    assert waiting.result()[0].error == Error.KAFKA_STORAGE_ERROR
     assert [event for event, _, _ in listener.calls] == ["elected", "elected", "resigned", "resigned"]
 
 
@@ -130,7 +130,7 @@ def test_a_log_that_finds_no_descriptor_is_rejected_and_made_later(tmp_path: Pat
     assert [e.error_code for topic in response.topics for e in topic.partition_errors] == [Error.NONE]
     produced = cluster.produce(1, b"x", acks=1)
     broker.iterations.end()
-    assert produced.value[0].error == Error.NONE
+    assert produced.result()[0].error == Error.NONE
 
 
 def test_a_follower_without_descriptors_goes_on_when_there_are_some(tmp_path: Path) -> None:

@@ -79,6 +79,35 @@ def test_never_is_longer_than_the_loops_clock_can_hold() -> None:
     asyncio.run(scenario())
 
 
+def test_retention_flush_and_checkpoints_begin_after_the_initial_task_delay() -> None:
+    """log.initial.task.delay.ms, whatever their intervals; the expiry of producers has only its interval."""
+    begun: list[str] = []
+    logs: Any = SimpleNamespace(
+        retention_slices=lambda: begun.append("retention"),
+        checkpoint=lambda: begun.append("checkpoint"),
+        flush_due=lambda: begun.append("flush"),
+        expire_producers=lambda limit_ms: begun.append("expiry"),
+    )
+
+    async def begun_within(delay_ms: int, interval_ms: int) -> list[str]:
+        """What has run when the event loop has nothing left to do but to wait for an hour or more."""
+        begun.clear()
+        keys = ["log.retention.check.interval.ms", "log.flush.offset.checkpoint.interval.ms",
+                "log.flush.scheduler.interval.ms", "producer.id.expiration.check.interval.ms"]  # fmt: skip
+        values = {**config_of().values, **dict.fromkeys(keys, interval_ms), "log.initial.task.delay.ms": delay_ms}
+        dynamic: Any = SimpleNamespace(values=values)
+        tasks = [asyncio.ensure_future(repeat(chore, ImmediateScheduler())) for chore in log_chores(logs, dynamic)]
+        for _ in range(20):
+            await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return sorted(set(begun))
+
+    assert asyncio.run(begun_within(delay_ms=0, interval_ms=3_600_000)) == ["checkpoint", "flush", "retention"]
+    assert asyncio.run(begun_within(delay_ms=3_600_000, interval_ms=0)) == ["expiry"]
+
+
 def test_idle_producers_expire_after_the_current_time_limit() -> None:
     limits_ms: list[int] = []
     values = dict(config_of().values)

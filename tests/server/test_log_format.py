@@ -6,7 +6,10 @@ import json
 import logging
 import sys
 
-from signalbox.server.log_format import JsonFormat, LineFormat
+import pytest
+
+from signalbox.common.log_limiter import LINES_PER_INTERVAL, LogSource
+from signalbox.server.log_format import JsonFormat, LineFormat, start_logging
 
 
 def record(message: str, *args: object, failed: bool = False) -> logging.LogRecord:
@@ -63,3 +66,15 @@ def test_nor_in_an_exception() -> None:
     assert first.endswith("signalbox.x: failed")
     assert rest[-1].startswith("  2026-11-22T")
     assert all(line.isprintable() for line in rest)
+
+
+def test_the_nodes_handler_limits_the_lines_of_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    handlers = list[logging.Handler]()
+    monkeypatch.setattr(logging, "basicConfig", lambda **options: handlers.extend(options["handlers"]))
+    start_logging("7")
+    [handler] = handlers
+    passed = 0
+    for _ in range(1_000):
+        with LogSource("10.0.0.7"):
+            passed += bool(handler.filter(record("rejected")))
+    assert passed == LINES_PER_INTERVAL

@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from signalbox.common.file_slice import FileSlice
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_loader import LastRun
 from tests.storage.workbench import NOW_MS, append, batch, new_log, offsets, records, reopened
 
 SMALL = LogConfig(segment_bytes=600, index_interval_bytes=100)

@@ -18,11 +18,12 @@ from signalbox.protocol.records.record_errors import InvalidRecords
 from signalbox.protocol.records.validate import validate_batches
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.files.faulty_file_system import FaultyFileSystem
+from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.validation.batch_admission import batch_rules
 from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, poisoned, raw_record
-from tests.storage.workbench import NOW_MS, append, batch, new_log, offsets, reopened
+from tests.storage.workbench import NOW_MS, append, batch, claiming, finished, new_log, offsets, reopened
 
 Callbacks = list[tuple[int, Error | None]]
 
@@ -193,6 +194,32 @@ def test_gaps_of_compacted_topics_are_kept(tmp_path: Path) -> None:
     follower.flush_appends()
     assert offsets(follower) == [0, 1, 10, 11]
     assert follower.read(5, 1).first_offset == 10
+    assert (tmp_path / "gap-offset-checkpoint").read_text() == "0\n1\nflights 0 10\n"
+    assert offsets(reopened(tmp_path, LogConfig(), LastRun(gaps_to=10))) == [0, 1, 10, 11]
+
+
+@pytest.mark.spec("D3")
+def test_a_fetched_batch_behind_a_gap_needs_a_batch_that_confirms_its_offset(tmp_path: Path) -> None:
+    follower = new_log(tmp_path, LogConfig(cleanup_policy=("compact",)))
+    follower.append_as_follower(batch(2, offset=0) + batch(1, offset=4))
+    assert (follower.next_offset, follower.body.gaps_below) == (2, 0)
+    with pytest.raises(KafkaError, match="CORRUPT_MESSAGE: a batch has base offset 4 instead of 2, offset 3 follows"):
+        follower.append_as_follower(batch(1, offset=4) + batch(1, offset=3))
+    assert (follower.next_offset, follower.body.gaps_below) == (2, 0)
+    follower.append_as_follower(batch(1, offset=4) + batch(1, offset=9) + batch(1, offset=12))
+    assert (follower.next_offset, follower.body.gaps_below) == (10, 9)
+    follower.append_as_follower(batch(1, offset=12))  # the leader sent it first: it has validated the offset
+    follower.flush_appends()
+    assert offsets(follower) == [0, 1, 4, 9, 12]
+
+
+def test_without_a_stored_gap_no_record_behind_it_is_written(tmp_path: Path) -> None:
+    disk = FaultyFileSystem()
+    follower = new_log(tmp_path, LogConfig(cleanup_policy=("compact",)), disk)
+    disk.fail("rename", errno.EIO)
+    with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
+        follower.append_as_follower(batch(1, offset=4))
+    assert next((tmp_path / "flights-0").glob("*.log")).stat().st_size == 0
 
 
 @pytest.mark.spec("D3")
@@ -291,13 +318,10 @@ def test_fast_validation_agrees_with_full_validation(
 
 def test_the_highest_timestamp_that_a_header_claims_is_corrected(tmp_path: Path) -> None:
     log = new_log(tmp_path)
-    data = bytearray(batch(3))
-    struct.pack_into(">q", data, 35, NOW_MS + 999_999_999)
-    struct.pack_into(">I", data, 17, crc32c(memoryview(data)[21:]))
-    append(log, bytes(data))
+    append(log, claiming(batch(3), NOW_MS + 999_999_999))
     [header] = log.body.segments.active.headers()
     assert header.max_timestamp == NOW_MS + 2
-    assert log.offset_of_max_timestamp() == (NOW_MS + 2, 2, 0)
+    assert finished(log.offset_of_max_timestamp()) == (NOW_MS + 2, 2, 0)
 
 
 @pytest.mark.parametrize("record", [*MISNUMBERED.values(), *UNREADABLE.values()], ids=[*MISNUMBERED, *UNREADABLE])

@@ -126,3 +126,31 @@ def test_a_log_start_inside_a_segment_must_be_saved(tmp_path: Path, start: int, 
     log.high_watermark = 4
     log.delete_records_before(start)
     assert log.body.starts_inside_segment() == inside
+
+
+def test_where_gaps_may_be(tmp_path: Path) -> None:
+    log = new_log(tmp_path, LogConfig(cleanup_policy=("compact",)))
+    body = log.body
+    assert body.gaps_below == 0  # nothing has been compacted
+    body.compacted_to = 5
+    body.allow_gaps_to(4)
+    assert not (tmp_path / "gap-offset-checkpoint").exists()
+    body.allow_gaps_to(8)
+    assert body.gaps_below == 8
+    assert (tmp_path / "gap-offset-checkpoint").read_text() == "0\n1\nflights 0 8\n"
+    log.append_as_follower(b"".join(batch(1, offset=offset) for offset in range(10)))
+    log.flush_appends()
+    log.truncate_to(7)
+    assert (body.compacted_to, body.gaps_to) == (5, 7)
+    log.truncate_fully_and_start_at(2)
+    assert (body.compacted_to, body.gaps_to) == (2, 2)
+
+
+def test_truncation_to_a_known_place_is_in_its_segment(tmp_path: Path) -> None:
+    """The batch to remove has no valid offset: the next segment begins at the offset where the log must end."""
+    log = new_log(tmp_path)
+    append(log, batch(2), batch(2))
+    log.roll()
+    append(log, batch(2))
+    assert log.body.truncate_to(4, (0, len(batch(2)))) == 2
+    assert [(segment.base_offset, segment.size) for segment in log.body.segments] == [(0, len(batch(2)))]

@@ -17,7 +17,7 @@ def test_a_topic_overrides_the_broker_which_overrides_the_table() -> None:
     assert not LogConfig.from_topic_config({}, broker).deletes
 
 
-def test_log_append_time_is_recognised() -> None:
+def test_log_append_time_is_recognized() -> None:
     assert LogConfig.from_topic_config({"message.timestamp.type": "LogAppendTime"}).log_append_time
     assert not LogConfig().log_append_time
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_loader import LastRun
 from tests.storage.workbench import NOW_MS, TP, append, batch, new_log, offsets, records, reopened
 
 pytestmark = pytest.mark.spec("D3")
@@ -127,6 +127,27 @@ def test_a_marker_that_lies_is_found_out(tmp_path: Path) -> None:
     assert reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=40)).log_end_offset == 38
 
 
+@pytest.mark.parametrize("lost", ["one batch", "last segment", "all segments"])
+def test_a_log_that_ends_before_its_clean_shutdown_is_not_intact(
+    tmp_path: Path, lost: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = lived(tmp_path)
+    size = len(batch(2, producer_id=7))
+    log.close()
+    segments = sorted((tmp_path / str(TP)).glob("*.log"))
+    end = {"one batch": 38, "last segment": int(segments[-1].stem), "all segments": 0}[lost]
+    if lost == "one batch":
+        segments[-1].write_bytes(segments[-1].read_bytes()[:-size])
+    for segment in {"one batch": [], "last segment": segments[-1:], "all segments": segments}[lost]:
+        segment.unlink()
+    log = reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=40))
+    assert (log.log_end_offset, log.body.has_unexpected_end) == (end, True)
+    assert offsets(log) == list(range(end))
+    assert f"since its clean shutdown (partition=flights-0, log end offset={end}, before=40)" in caplog.text
+    append(log, batch(1))
+    assert offsets(log) == list(range(end + 1))
+
+
 def test_leftovers_are_swept(tmp_path: Path) -> None:
     lived(tmp_path)
     folder = tmp_path / str(TP)
@@ -148,10 +169,14 @@ def test_an_empty_folder_becomes_an_empty_log_at_the_log_start(tmp_path: Path) -
     assert (log.log_start_offset, log.log_end_offset) == (50, 50)
 
 
-def test_a_log_start_beyond_the_end_starts_an_empty_log_there(tmp_path: Path) -> None:
+def test_a_log_start_beyond_the_end_starts_an_empty_log_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     lived(tmp_path)
     log = reopened(tmp_path, SMALL, LastRun(log_start_offset=1000))
     assert (log.log_start_offset, log.log_end_offset) == (1000, 1000)
+    assert (
+        "Log restarted (partition=flights-0, log end offset=1000, before=40, reason=its log start offset is above its "
+        "end)" in caplog.text
+    )
     append(log, batch(1))
     assert records(log)[0].offset == 1000
 
@@ -163,3 +188,24 @@ def test_an_empty_active_segment_is_fine(tmp_path: Path) -> None:
     log = reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=40))
     append(log, batch(2, producer_id=7, sequence=40))
     assert offsets(log) == list(range(42))
+
+
+def test_a_truncation_is_logged_with_the_offset_where_the_log_ends(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The leader epoch of a batch is corrupt, and too late: the batch behind it shows that."""
+    size = len(batch(2, producer_id=7))
+    lived(tmp_path)
+    (tmp_path / str(TP) / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+    segments = sorted((tmp_path / str(TP)).glob("*.log"))
+    data = bytearray(segments[1].read_bytes())
+    data[2 * size + 15] += 9
+    segments[1].write_bytes(data)
+    end = int(segments[1].stem) + 4
+    assert reopened(tmp_path, SMALL).log_end_offset == end
+    messages = [record.getMessage() for record in caplog.records if "by recovery" in record.getMessage()]
+    assert messages == [
+        f"Log segment {segments[1]} is corrupt: truncated to offset {end} by recovery (partition=flights-0, "
+        f"before>={segments[-1].stem.lstrip('0')}, reason=leader epoch 1 after 9, bytes={13 * size}, "
+        f"later segments={len(segments) - 2}). A follower fetches the rest from its leader"
+    ]

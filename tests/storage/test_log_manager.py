@@ -52,6 +52,7 @@ def test_a_partitions_life(tmp_path: Path) -> None:
         ".kafka_cleanshutdown",
         ".lock",
         "flights-0",
+        "gap-offset-checkpoint",
         "log-start-offset-checkpoint",
         "meta.properties",
         "recovery-point-offset-checkpoint",
@@ -376,27 +377,3 @@ def test_a_deleted_log_is_not_lost(tmp_path: Path) -> None:
     again = manager(tmp_path)
     assert again.directories[0].directory_id == logs.directories[0].directory_id
     die(again)
-
-
-@pytest.mark.spec("D3")
-def test_committed_records_that_a_log_has_lost_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    logs = manager(tmp_path)
-    log = logs.create(TP, TOPIC_ID, LogConfig())
-    append(log, *(batch(2, offset=offset) for offset in range(0, 10, 2)))
-    log.high_watermark = 8
-    logs.checkpoint()
-    die(logs)
-    intact = manager(tmp_path)
-    assert "gone from this replica" not in caplog.text
-    die(intact)
-    segment = next((tmp_path / str(TP)).glob("*.log"))
-    segment.write_bytes(segment.read_bytes()[: segment.stat().st_size * 2 // 5])
-    trimmed = manager(tmp_path)
-    found = trimmed.get(TP)
-    assert found is not None
-    assert (found.log_end_offset, found.high_watermark, found.previous_high_watermark) == (4, 4, 8)
-    assert (
-        "Log of flights-0 ends below its high watermark (log end offset=4, high watermark=8): records from offset 4 to "
-        "7 are gone from this replica" in caplog.text
-    )
-    die(trimmed)

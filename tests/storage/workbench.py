@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
+from typing import Any
+
+from crc32c import crc32c
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol.records.compression import UnpacksTooLarge
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.files.background import InlineBackground
 from signalbox.storage.files.file_system import Buffer, FileSystem, RealFileSystem
 from signalbox.storage.files.open_files import OpenFiles
+from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_loader import LastRun, create_body, load_body
+from signalbox.storage.log_loader import create_body, load_body
 from signalbox.storage.segments.segment import Disk
+from signalbox.storage.segments.timestamp_search import Search, TimestampedOffset
 
 NOW_MS = ManualClock().now_ms()
 TP = TopicPartition("flights", 0)
@@ -93,3 +100,25 @@ def records(log: Log, offset: int | None = None, max_bytes: int = 1 << 20) -> li
 def offsets(log: Log) -> list[int]:
     """The offsets that a consumer reads."""
     return [record.offset for record in records(log)]
+
+
+def finished(search: Search, result: Any = None) -> TimestampedOffset | None:
+    """The result of a search by timestamp, with all its steps done here. `result`: of the step that it waits for."""
+    while True:
+        try:
+            steps, _ = search.send(result)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        try:
+            result = steps.finish()
+        except UnpacksTooLarge as error:
+            steps, _ = search.throw(error)
+            result = steps.finish()
+
+
+def claiming(data: bytes, max_timestamp: int) -> bytes:
+    """The batch with another largest timestamp in its header, and the checksum for it."""
+    claimed = bytearray(data)
+    struct.pack_into(">q", claimed, 35, max_timestamp)
+    struct.pack_into(">I", claimed, 17, crc32c(memoryview(claimed)[21:]))
+    return bytes(claimed)

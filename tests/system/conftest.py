@@ -31,14 +31,6 @@ from tests.waiting import until  # noqa: E402
 MakeTopic = Callable[..., str]
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Fetches what the selected tests need (their module's `NEEDS`) before the first timeout begins."""
-    if not session.config.option.collectonly:
-        for module in dict.fromkeys(item.getparent(pytest.Module) for item in session.items):
-            for fetch in getattr(getattr(module, "obj", None), "NEEDS", ()):
-                fetch()
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]

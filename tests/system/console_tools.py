@@ -60,9 +60,8 @@ def tried(name: str, *arguments: str, text: str = "", timeout_s: float = 60) -> 
     """The same for a tool that may fail."""
     if name not in _JVM_OF_ITS_OWN:
         return _jvm().run(_MAIN[name], text, arguments, timeout_s)
-    command("javac")
     run = subprocess.run(
-        ["java", *_JAVA, "-cp", jars("tools"), _MAIN[name], *arguments],
+        [command("java"), *_JAVA, "-cp", jars("tools"), _MAIN[name], *arguments],
         input=text,
         capture_output=True,
         text=True,

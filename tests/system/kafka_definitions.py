@@ -15,8 +15,7 @@ from typing import Any
 
 from signalbox.protocol.codec.layout import FieldLayout, StructLayout
 from signalbox.protocol.schema import NO_VERSIONS, VersionRange
-from tests.pipeline.apache_kafka import kafka_libraries
-from tests.system.provision import command, jars
+from tests.system.provision import jars
 
 _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 _FOLDER = "common/message/"
@@ -26,8 +25,7 @@ _REMOVED = "none"
 @cache
 def kafka_4_4() -> dict[str, dict[str, Any]]:
     """Every definition of Kafka 4.4.0 by the message's name."""
-    command("mvn")
-    return _definitions(kafka_libraries())
+    return _definitions(Path(jars("kafka44")).parent)
 
 
 @cache

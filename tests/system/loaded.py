@@ -20,7 +20,7 @@ from tools.chaos.replicas import compare_replicas
 from tools.chaos.state_reader import StateReader
 from tools.chaos.stores import STORES
 
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import QUICK
 from tests.waiting import until
@@ -106,7 +106,7 @@ def loaded_cluster(
     """Brokers with fixed ports, and the topic; stops everything at the end."""
     with STORES[store](folder, int(SESSION_S * 1000)) as running:
         overrides = {**_OVERRIDES, **running.settings}
-        first_port = neighbouring_ports(3 * brokers, Random())
+        first_port = consecutive_ports(3 * brokers, Random())
         cluster = ProcessCluster(folder, brokers, first_port=first_port, overrides=overrides, per_broker=per_broker)
         with cluster, running.state() as state:
             admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})

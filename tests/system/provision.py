@@ -31,6 +31,7 @@ _PACKAGES = {
     "javac": ("default-jdk-headless",),
     "keytool": ("default-jre-headless",),
     "openssl": ("openssl",),
+    "gcc": ("gcc", "libc6-dev"),
 }
 _FETCH_TIMEOUT_S = 900
 

@@ -5,8 +5,10 @@ The brokers have short timeouts, so that no test waits ten minutes.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import time
+from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -16,9 +18,11 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from signalbox.common.audit_event import AuditKind
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.testing.process_cluster import ProcessCluster
+from tests.network.test_tls_attacks import PLANES, under_attack
 from tests.system.attackers import (
     API_VERSIONS,
     METADATA,
@@ -33,9 +37,11 @@ from tests.system.attackers import (
     resident_mib,
 )
 from tests.system.clusters import QUICK, metric
+from tests.system.provision import command
 from tests.system.wire import Closed, Wire, dial, log_in
 from tests.waiting import until
 
+NEEDS = (partial(command, "openssl"),)
 _PATIENCE_S = 2.0
 _SWEEPS_S = 3.0  # expired connections are closed by a check once a second; the machine may be busy
 _JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";'
@@ -227,3 +233,27 @@ def test_a_flood_before_a_login_ends_at_once(impatient: ProcessCluster) -> None:
             pass  # closed while the requests were being sent
         assert closed_within(sock, _PATIENCE_S) < _PATIENCE_S - 0.5, "not by a timeout"
         sock.close()
+
+
+@pytest.mark.spec("L7")
+@pytest.mark.parametrize("listener", PLANES)
+def test_renegotiation_is_rejected(listener: str) -> None:
+    """TLS 1.2 lets a client request one handshake after another on a connection; each costs the broker 1 ms. By
+    `openssl s_client`: Python's ssl never requests one."""
+
+    async def main() -> None:
+        async with under_attack(listener) as (served, _):
+            client = [command("openssl"), "s_client", "-tls1_2", "-connect", f"127.0.0.1:{served.ports[listener]}"]
+            attackers = [
+                await asyncio.create_subprocess_exec(*client, stdin=PIPE, stdout=PIPE, stderr=STDOUT) for _ in range(5)
+            ]
+            for attacker in attackers:
+                assert attacker.stdin is not None
+                attacker.stdin.write(b"R\n" * 20)
+                output, _nothing = await attacker.communicate()
+                assert b"RENEGOTIATING" in output
+            events = await served.recorder.until(AuditKind.REJECTED, 5)
+            assert {event.reason for event in events} == {"the peer asked for a TLS renegotiation, which is rejected"}
+            assert served.recorder.counts["Rejections", listener, "tls_renegotiation"] == 5
+
+    asyncio.run(main())

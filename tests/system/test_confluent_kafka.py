@@ -6,7 +6,16 @@ import time
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, IsolationLevel, Message, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._listoffsets import OffsetSpec
@@ -329,3 +338,15 @@ def test_an_unknown_topic_is_rejected(kafka_bootstrap: str) -> None:
     producer.flush(10)
     assert errors
     assert errors[0] is not None
+
+
+@pytest.mark.spec("D1")
+def test_a_transactional_producer_ends_with_its_first_error(kafka_bootstrap: str) -> None:
+    """librdkafka repeats FindCoordinator until its deadline after any error that is not final. The deadline here is
+    far away: the call returns because of the response, with an error that no retry can mend."""
+    producer = Producer({"bootstrap.servers": kafka_bootstrap, "transactional.id": "t", "log_level": 2})
+    with pytest.raises(KafkaException) as failed:
+        producer.init_transactions(60)
+    error = failed.value.args[0]
+    assert error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert (error.fatal(), error.retriable()) == (True, False)

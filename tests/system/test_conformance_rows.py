@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from signalbox.broker.conformance import read_conformance
 from tests.system.kafka_definitions import kafka_4_4
+from tests.system.provision import jars
 
+NEEDS = (partial(jars, "kafka44"),)
 TABLE = Path(__file__).parents[2] / "docs" / "conformance.toml"
 # APIs that Kafka 4 has removed and brokers of the ZooKeeper era use.
 DROPPED_BY_4 = {"LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown"}

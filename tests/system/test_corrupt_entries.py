@@ -38,17 +38,22 @@ CORRUPT = {
     "/config/brokers/9": b"null",
     "/kafka-acl/Topic/torn": b"\xff\x00",
     "/admin/reassign_partitions": b"{",
+    "/isr_change_notification/isr_change_0000000001": b"\xff",
     "/brokers/topics/no topic": b'{"version":3,"partitions":{"0":[1]}}',
     "/brokers/topics/torn": b"\x00",
 }
-# No node reads the first one; the other two can be read, and the broker that applies them logs the bad value.
-NOT_NAMED = {"/admin/reassign_partitions", "/config/clients/app", "/config/ips/127.0.0.1"}
+# No node reads the first two; the other two can be read, and the broker that applies them logs the bad value.
+NOT_NAMED = {
+    "/admin/reassign_partitions",
+    "/isr_change_notification/isr_change_0000000001",
+    "/config/clients/app",
+    "/config/ips/127.0.0.1",
+}
 # A change history that starts again, counters that are written again, notifications that were read: these corrupt
 # entries may be overwritten or deleted.
 OVERWRITTEN = {
     "/signalbox_shared_changes": b"[" * 100_000,
     "/controller_epoch": b"\xff",
-    "/isr_change_notification/isr_change_0000000001": b"\xff",
     "/log_dir_event_notification/log_dir_event_0000000001": b"\xff",
     "/admin/delete_topics/gone/below": b"",
 }

@@ -29,10 +29,9 @@ _MISROUTED = "signalbox_network_socketserver_misroutedconnections_total"
 
 
 def java(*arguments: str, **settings: Any) -> subprocess.Popen[str]:
-    command("javac")
     class_path = java_class("Clients.java", "clients")
     return subprocess.Popen(
-        ["java", *_JAVA, "-cp", class_path, "Clients", *arguments],
+        [command("java"), *_JAVA, "-cp", class_path, "Clients", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -17,7 +17,7 @@ from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from tests.system.clusters import BROKERS
 from tests.system.console_tools import tool
 from tests.system.loaded import LoadedCluster, loaded_cluster
@@ -60,7 +60,7 @@ class Guests:
 
     def __init__(self, loaded: LoadedCluster) -> None:
         self.loaded = loaded
-        self.first_port = neighbouring_ports(2 * len(BROKERS), Random())
+        self.first_port = consecutive_ports(2 * len(BROKERS), Random())
 
     def address(self, node_id: int) -> str:
         return f"127.0.0.1:{self.first_port + node_id - 1}"

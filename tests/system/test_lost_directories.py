@@ -23,7 +23,7 @@ from signalbox.cli.main import app
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.storage.files.checkpoint_file import read_offsets
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system import provision
 from tests.system.clusters import QUICK, controller_id, metric
@@ -109,12 +109,12 @@ class Outage:
 
 
 @contextmanager
-def outage(folder: Path, store: str = "sqlite", overrides: Mapping[str, str] | None = None) -> Iterator[Outage]:
+def outage(folder: Path, store: str, overrides: Mapping[str, str]) -> Iterator[Outage]:
     if store == "zookeeper":
         provision.zookeeper()
     with STORES[store](folder, SESSION_MS) as running:
-        settings = {**QUICK, **running.settings, "signalbox.audit.enable": "false", **(overrides or {})}
-        cluster = ProcessCluster(folder, 3, first_port=neighbouring_ports(9, Random()), overrides=settings)
+        settings = {**QUICK, **running.settings, "signalbox.audit.enable": "false", **overrides}
+        cluster = ProcessCluster(folder, 3, first_port=consecutive_ports(9, Random()), overrides=settings)
         with cluster, running.state() as state:
             admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
             new = NewTopic(TOPIC, PARTITIONS, replication_factor=3, config={"min.insync.replicas": "2"})
@@ -162,18 +162,12 @@ def rounds(run: Outage, fault: str, orders: tuple[tuple[int, ...], ...]) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS)
-def test_every_order_of_return(tmp_path: Path, fault: str) -> None:
-    with outage(tmp_path / "cluster", overrides=FOR_EVER) as run:
-        rounds(run, fault, ORDERS)
-
-
-@pytest.mark.slow
 @pytest.mark.spec("M1")
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_affected_broker_first_with_zookeeper(tmp_path: Path, fault: str) -> None:
-    with outage(tmp_path / "cluster", "zookeeper", FOR_EVER) as run:
-        rounds(run, fault, ((1, 2, 3), (2, 1, 3)))
+@pytest.mark.parametrize("store", STORES)
+def test_every_order_of_return(tmp_path: Path, store: str, fault: str) -> None:
+    with outage(tmp_path / "cluster", store, FOR_EVER) as run:
+        rounds(run, fault, ORDERS)
 
 
 def ask(run: Outage, *arguments: str) -> str:
@@ -195,7 +189,7 @@ def led_by(run: Outage, node_id: int) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("store", ["sqlite", "zookeeper"])
+@pytest.mark.parametrize("store", STORES)
 def test_a_leader_that_is_registered_and_dead_costs_no_record(tmp_path: Path, store: str) -> None:
     """A broker returns without its log while another in-sync replica is registered and silent. That replica becomes the
     leader and dies without having responded: the broker must not have created an empty log for it meanwhile, which
@@ -218,7 +212,7 @@ def test_a_leader_that_is_registered_and_dead_costs_no_record(tmp_path: Path, st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("store", ["sqlite", "zookeeper"])
+@pytest.mark.parametrize("store", STORES)
 def test_a_lone_broker_without_its_log_waits_for_an_operator(tmp_path: Path, store: str) -> None:
     """The partition stays offline, with the reason in log, metric and `topic describe`; an operator accepts the loss,
     and the replicas that return later follow."""
@@ -244,9 +238,10 @@ def test_a_lone_broker_without_its_log_waits_for_an_operator(tmp_path: Path, sto
 
 
 @pytest.mark.slow
-def test_after_the_wait_a_cut_log_leads_and_the_others_keep_their_records(tmp_path: Path) -> None:
+@pytest.mark.parametrize("store", STORES)
+def test_after_the_wait_a_cut_log_leads_and_the_others_keep_their_records(tmp_path: Path, store: str) -> None:
     often = {"replica.high.watermark.checkpoint.interval.ms": "100"}
-    with outage(tmp_path / "cluster", overrides={**SOON, **often}) as run:
+    with outage(tmp_path / "cluster", store, {**SOON, **often}) as run:
         run.produce()
         until(lambda: sum(run.high_watermarks(2).values()) == BATCH, "what was acknowledged is known on disk")
         run.kill_all()
@@ -267,9 +262,10 @@ def test_after_the_wait_a_cut_log_leads_and_the_others_keep_their_records(tmp_pa
 
 
 @pytest.mark.slow
-def test_what_lost_nothing_leads_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("store", STORES)
+def test_what_lost_nothing_leads_at_once(tmp_path: Path, store: str) -> None:
     """The last broker of a clean stop; and, after a kill, the only replica of a partition."""
-    with outage(tmp_path / "cluster", overrides=FOR_EVER) as run:
+    with outage(tmp_path / "cluster", store, FOR_EVER) as run:
         admin = AdminClient({"bootstrap.servers": run.cluster.bootstrap(), "log_level": 2})
         admin.create_topics([NewTopic("alone", 3, replication_factor=1)], operation_timeout=20)["alone"].result(30)
         run.produce()

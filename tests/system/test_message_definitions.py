@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from signalbox.protocol.codec.layout import layout_of
 from signalbox.protocol.schema_text import parse_message
 from tests.protocol.arbitrary import ALL_MESSAGES
 from tests.system.kafka_definitions import Definition, kafka_3_9, kafka_4_4, our_rows
+from tests.system.provision import jars
 
+NEEDS = (partial(jars, "kafka39"), partial(jars, "kafka44"))
 # Messages that have another form in 4.4. AlterPartition lost versions 0 and 1, and with them the topic's name in every
 # version; keys of coordinator records declare their version as an API key (the bytes are the same).
 AS_IN_3_9 = ("AlterPartitionRequest", "AlterPartitionResponse", "OffsetCommitKey", "GroupMetadataKey")

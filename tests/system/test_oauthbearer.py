@@ -23,7 +23,7 @@ from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.testing.cluster import Cluster
 from tests.security.issuer import Endpoint, HttpResponder, Issuer, answering, forged, key_file, key_set
-from tests.system.provision import java_class
+from tests.system.provision import command, java_class
 
 NEEDS = (partial(java_class, "Renewal.java", "clients"),)
 pytestmark = pytest.mark.spec("L7")
@@ -229,7 +229,7 @@ def test_the_java_client_renews_its_session_with_new_tokens(cluster: Cluster, tm
         path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={tokens.url}"
         run = subprocess.run(
-            ["java", *_JAVA, allowed, "-cp", class_path, "Renewal", str(path), "java", "14"],
+            [command("java"), *_JAVA, allowed, "-cp", class_path, "Renewal", str(path), "java", "14"],
             capture_output=True,
             text=True,
             timeout=100,

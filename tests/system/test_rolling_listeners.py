@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from tests.security.certificates import Authority
 from tests.system.clusters import BROKERS, metric
 from tests.system.loaded import LoadedCluster, loaded_cluster, read_by_a_group
@@ -53,7 +53,7 @@ def change_something(loaded: LoadedCluster, name: str) -> None:
 
 @pytest.fixture
 def addresses() -> Addresses:
-    return Addresses(neighbouring_ports(len(NAMES) * len(BROKERS), Random()))
+    return Addresses(consecutive_ports(len(NAMES) * len(BROKERS), Random()))
 
 
 @pytest.mark.spec("L12")

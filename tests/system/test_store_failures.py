@@ -24,7 +24,7 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
 from tests.small_disk import SmallDisk, small_disk
@@ -53,7 +53,7 @@ def on_zookeeper(folder: Path, session_s: float) -> Iterator[tuple[ZooKeeperServ
         connect = f"{server.address}/failures"
         session = {"zookeeper.session.timeout.ms": str(int(session_s * 1000))}
         settings = {**QUICK, **session, "signalbox.metadata.store": f"zookeeper:{connect}"}
-        cluster = ProcessCluster(folder / "cluster", 3, first_port=neighbouring_ports(9, Random()), overrides=settings)
+        cluster = ProcessCluster(folder / "cluster", 3, first_port=consecutive_ports(9, Random()), overrides=settings)
         with cluster, state_in_zookeeper(connect) as state:
             create(admin(cluster), TOPIC)
             yield server, LoadedCluster(cluster, state)
@@ -121,7 +121,7 @@ def on_a_small_disk(folder: Path) -> Iterator[tuple[SmallDisk, LoadedCluster]]:
     with small_disk(folder, 8 << 20) as disk:
         file = disk.path / "metadata.db"
         settings = {**QUICK, "signalbox.audit.enable": "false", "signalbox.metadata.store": f"sqlite:{file}"}
-        cluster = ProcessCluster(folder, 3, first_port=neighbouring_ports(9, Random()), overrides=settings)
+        cluster = ProcessCluster(folder, 3, first_port=consecutive_ports(9, Random()), overrides=settings)
         with cluster, state_in_file(file) as state:
             create(admin(cluster), TOPIC)
             yield disk, LoadedCluster(cluster, state)

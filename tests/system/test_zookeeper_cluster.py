@@ -19,7 +19,7 @@ from tools.chaos.state_reader import state_in_zookeeper
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
 from tests.system import provision
@@ -93,7 +93,7 @@ def test_an_ensemble_loses_its_servers_one_after_another_and_all_at_once(tmp_pat
             "zookeeper.session.timeout.ms": "10000",
         }
         cluster = ProcessCluster(
-            tmp_path / "cluster", 3, first_port=neighbouring_ports(9, Random()), overrides=overrides
+            tmp_path / "cluster", 3, first_port=consecutive_ports(9, Random()), overrides=overrides
         )
         with cluster, state_in_zookeeper(connect) as state:
             admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})

@@ -72,15 +72,20 @@ class Wire:
         except ConnectionError:
             return True
 
-    def request(self, api_key: int, version: int, body: bytes = b"", client_id: str | None = None) -> bytes:
-        """A framed request with the next correlation id."""
+    def request(self, api_key: int, version: int, body: bytes = b"", client_id: str | bytes | None = None) -> bytes:
+        """A framed request with the next correlation id. `client_id`: also bytes that are not UTF-8."""
         self._correlation_id += 1
-        name = self._client_id if client_id is None else client_id
-        return framed(encode_request_header(api_key, version, self._correlation_id, name) + body)
+        if isinstance(client_id, bytes):
+            header = encode_request_header(api_key, version, self._correlation_id, "")
+            header = header[:8] + len(client_id).to_bytes(2) + client_id + header[10:]
+        else:
+            name = self._client_id if client_id is None else client_id
+            header = encode_request_header(api_key, version, self._correlation_id, name)
+        return framed(header + body)
 
-    def ask_raw(self, api_key: int, version: int, body: bytes) -> bytes:
+    def ask_raw(self, api_key: int, version: int, body: bytes, client_id: str | bytes | None = None) -> bytes:
         """The frame of the response to any body."""
-        self.send(self.request(api_key, version, body))
+        self.send(self.request(api_key, version, body, client_id))
         return self.frame()
 
     def ask(self, api_key: ApiKey, version: int, request: Any) -> Any:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import socket
 from random import Random
 
-from signalbox.testing.free_ports import free_ports, neighbouring_ports, port_range
+from signalbox.testing.free_ports import consecutive_ports, free_ports, port_range
 
 
 def test_the_ports_can_be_bound() -> None:
-    first = neighbouring_ports(3, Random(1))
+    first = consecutive_ports(3, Random(1))
     for port in range(first, first + 3):
         socket.create_server(("127.0.0.1", port)).close()
 
 
 def test_ports_in_use_are_passed_over() -> None:
-    taken = neighbouring_ports(3, Random(1))
+    taken = consecutive_ports(3, Random(1))
     with socket.create_server(("127.0.0.1", taken + 1)):
-        found = neighbouring_ports(3, Random(1))
+        found = consecutive_ports(3, Random(1))
     assert taken + 1 not in range(found, found + 3)
 
 

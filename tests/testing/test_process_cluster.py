@@ -141,6 +141,29 @@ def test_nothing_is_written_where_a_broker_runs(cluster: ProcessCluster) -> None
     assert not other.brokers[3].folder.exists()
 
 
+@pytest.mark.spec("F15")
+def test_nothing_is_written_where_only_a_controller_runs(tmp_path: Path) -> None:
+    with ProcessCluster(tmp_path, 1, controllers=1) as running:
+        running.kill(1)
+        before = running.controllers[101].properties_file.read_bytes()
+        other = ProcessCluster(tmp_path, 1, controllers=1, overrides={"num.partitions": "7"})
+        with pytest.raises(ClusterFailed, match=r"^controller 101 of .* already run"):
+            other.write_files()
+        assert running.controllers[101].properties_file.read_bytes() == before
+        running.stop()
+        assert other.write_files() == []
+
+
+def test_an_edited_file_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    ProcessCluster(tmp_path, 1, secured=True).write_files()
+    file = tmp_path / "broker-1" / "server.properties"
+    edited = file.read_bytes() + "# r\u00e9plica\n".encode("latin-1")
+    file.write_bytes(edited)
+    with pytest.raises(ClusterFailed, match=r"broker-1/server.properties cannot be read: line \d+ .* not UTF-8"):
+        ProcessCluster(tmp_path, 1, secured=True).write_files()
+    assert file.read_bytes() == edited
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ClusterFailed, match=r"file/broker-1 cannot be written: Not a directory"):

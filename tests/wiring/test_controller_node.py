@@ -4,6 +4,7 @@ after its stop (F15)."""
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,15 @@ from signalbox.common.clock import SystemClock
 from signalbox.common.config.properties_file import Properties
 from signalbox.common.config.start_error import StartError
 from signalbox.configuration.configuration import read_node_config
+from signalbox.configuration.metadata_store import open_store
 from signalbox.metadata.entries.feature_levels import encode_features
 from signalbox.metadata.entries.registration import decode_registration
 from signalbox.metadata.layout import (
     BROKER_IDS,
+    CONTROLLER_EPOCH,
     CONTROLLER_IDS,
     FEATURE,
+    STORE_INCARNATION,
     broker_id_path,
     controller_id_path,
     create_roots,
@@ -133,6 +137,30 @@ def test_the_id_of_a_broker_is_rejected(tmp_path: Path) -> None:
             await node.start()
         await node.stop(controlled=False)
         await store.close()
+        assert await tasks_left() == set()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("M3")
+def test_a_running_controller_stops_when_an_older_store_replaces_its_own(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        node = controller_in(tmp_path)
+        await node.start()
+        await until_active(node)
+        store = await open_store(node.config.values, SystemClock())
+        entry = await store.read(STORE_INCARNATION)
+        epoch = await store.read(CONTROLLER_EPOCH)
+        assert entry is not None
+        assert entry.data is not None
+        assert epoch is not None
+        older = re.sub(rb'"generation":\d+', b'"generation":0', entry.data)
+        assert older != entry.data
+        await store.commit([Write(STORE_INCARNATION, older), Write(CONTROLLER_EPOCH, epoch.data)])
+        async with asyncio.timeout(30):
+            assert "is an older copy" in await node.failed()
+        await store.close()
+        await node.stop(controlled=False)
         assert await tasks_left() == set()
 
     asyncio.run(scenario())

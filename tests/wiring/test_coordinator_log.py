@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.api_request import as_future
 from signalbox.common.ids import TopicPartition
-from signalbox.common.internal_topics import OFFSETS_TOPIC
+from signalbox.common.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
+from signalbox.wiring.coordinator_log import CoordinatorLeadership, ReplicatedCoordinatorLog
 from tests.broker.handlers.running_broker import RunningBroker, batch
 
 
@@ -25,10 +26,10 @@ class Coordinator:
         self.events.append(("resigned", partition, leader_epoch))
 
 
-def test_only_the_offsets_topic_moves_groups() -> None:
-    leadership, coordinator = OffsetsLeadership(), Coordinator()
+def test_only_the_topic_of_a_coordinator_moves_its_partitions() -> None:
+    leadership, coordinator = CoordinatorLeadership(OFFSETS_TOPIC), Coordinator()
     leadership.on_elected(TopicPartition(OFFSETS_TOPIC, 1), 5)  # before the coordinator exists
-    leadership.coordinator = coordinator  # type: ignore[assignment]
+    leadership.coordinator = coordinator
     leadership.on_elected(TopicPartition(OFFSETS_TOPIC, 2), 5)
     leadership.on_resigned(TopicPartition(OFFSETS_TOPIC, 2), None)
     leadership.on_elected(TopicPartition("other", 3), 5)
@@ -36,20 +37,21 @@ def test_only_the_offsets_topic_moves_groups() -> None:
     assert coordinator.events == [("elected", 2, 5), ("resigned", 2, None)]
 
 
-def test_appends_are_read_back_and_others_are_rejected() -> None:
+@pytest.mark.parametrize("topic", [OFFSETS_TOPIC, TRANSACTIONS_TOPIC])
+def test_appends_are_read_back_and_others_are_rejected(topic: str) -> None:
     with Cluster(brokers=1) as cluster:
         running_broker = RunningBroker(cluster)
-        running_broker.create_topic(OFFSETS_TOPIC)
-        log = ReplicatedOffsetsLog(running_broker.components.data.replicas, 1000)
+        running_broker.create_topic(topic)
+        log = ReplicatedCoordinatorLog(running_broker.components.data.replicas, topic, 1000)
 
         async def scenario() -> Any:
             before = log.end_offset(0)
-            await log.append(0, -1, batch(b"a", b"b"))
+            await as_future(log.append(0, -1, batch(b"a", b"b")))
             assert (log.start_offset(0), log.end_offset(0)) == (0, before + 2)
             assert len(log.read(0, before, 1 << 20)) > 61
             assert log.read(0, before + 2, 1 << 20) == b""
             with pytest.raises(KafkaError) as rejected:
-                await log.append(0, 99, batch(b"a"))
+                await as_future(log.append(0, 99, batch(b"a")))
             assert rejected.value.error in (Error.UNKNOWN_LEADER_EPOCH, Error.NOT_LEADER_OR_FOLLOWER)
             with pytest.raises(KafkaError) as rejected:
                 log.end_offset(7)

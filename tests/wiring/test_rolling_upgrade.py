@@ -10,16 +10,18 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.routing.exposed_controller import ExposedController
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.common.clock import SystemClock
 from signalbox.common.inter_broker_protocol import INTER_BROKER_PROTOCOL_KEY
 from signalbox.configuration.policies import Policies
+from signalbox.controller.direct_writes.broker_below_gate import RealController
+from signalbox.controller.direct_writes.metadata_change_log import decode_shared_changes
 from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.entity_config import Configs, decode_configs
 from signalbox.metadata.image import MetadataImage
-from signalbox.metadata.metadata_change_log import decode_shared_changes
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Entry
 from signalbox.protocol.error_table import Error, KafkaError
@@ -31,12 +33,9 @@ from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
-from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.rolling_upgrade import (
-    NotIntersected,
     build_rolling_upgrade,
-    build_stored_isr,
     inter_broker_protocol,
 )
 from tests.configuration.settings import config_of
@@ -45,10 +44,12 @@ pytestmark = pytest.mark.spec("F17")
 
 
 class MixedCluster(Cluster):
-    """A cluster whose brokers have different values of inter.broker.protocol.version."""
+    """A cluster whose brokers have different values of inter.broker.protocol.version. It has no audit topic: the
+    controller creates it some time after the start, and this commit would empty `named` between a broker's change and
+    the look at it."""
 
     def __init__(self, folder: Path, versions: Mapping[int, str]) -> None:
-        super().__init__(len(versions), folder)
+        super().__init__(len(versions), folder, {"signalbox.audit.enable": "false"})
         self.versions = versions
 
     def _properties(self, node_id: int, folder: Path) -> dict[str, str]:
@@ -160,14 +161,13 @@ def test_below_the_gate_any_broker_creates_missing_topics(below: MixedCluster) -
     assert below.nodes[node_id].components.cache.image.topics["__consumer_offsets"].partitions
 
 
-@pytest.mark.spec("L8", "F9")
-def test_below_2_7_registrations_are_of_version_4_and_versions_are_a_brokers_own(below: MixedCluster) -> None:
+@pytest.mark.spec("L8")
+def test_below_2_7_registrations_are_of_version_4(below: MixedCluster) -> None:
     for node_id in below.nodes:
         entry = below.entry(layout.broker_id_path(node_id))
         assert entry is not None
         assert (entry.data or b"").startswith(b'{"version":4,')
         assert b"features" not in (entry.data or b"")
-    assert NotIntersected().controller_ranges() is None
 
 
 @pytest.mark.spec("F2", "F4", "F12")
@@ -220,15 +220,4 @@ def test_from_the_gate_on_only_the_controller_decides() -> None:
     above, under = build("3.4"), build("3.3")
     assert (above.forwards, above.changes, above.creation) == (True, controller, controller)
     assert (under.forwards, under.changes is controller, under.creation.is_active) == (False, False, True)
-
-
-@pytest.mark.spec("M2")
-def test_leaders_store_their_isr_below_the_earlier_gate() -> None:
-    store = MemoryMetadataStore(SharedEntries())
-
-    def build(version: str) -> StoredIsr | None:
-        config = config_of(**{INTER_BROKER_PROTOCOL_KEY.replace(".", "__"): version})
-        return build_stored_isr(config, store, SystemClock())
-
-    assert isinstance(build("2.6"), StoredIsr)
-    assert build("2.7") is build("3.9") is None
+    assert [type(each.exposed) for each in (above, under)] == [ExposedController, RealController]

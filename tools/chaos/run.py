@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
 from tools.chaos.broker_logs import logged_losses, noisiest, troubles
@@ -85,7 +85,7 @@ class Run:
         session_ms = int(SESSION_S * 1000)
         with SwitchboardThread() as board, STORES[self._store](self._folder, session_ms, board) as store:
             ports = Network.ports_needed(BROKERS)
-            first_port = neighbouring_ports(2 * ports, Random())
+            first_port = consecutive_ports(2 * ports, Random())
             network = Network(board, BROKERS, first_port, first_port + ports)
             cluster = ProcessCluster(
                 self._folder,

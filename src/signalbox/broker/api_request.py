@@ -2,18 +2,23 @@
 
 Handlers see the decoded body and the context; they never see the socket. A handler returns one of
 - a response message (it is encoded at the request's version),
-- an awaitable of one (the response comes later: no thread blocks, the connection stays muted),
+- a promise or an awaitable of one (the response comes later: no thread blocks, the connection stays muted),
 - `NO_RESPONSE` (produce with acks=0), `RawResponse` (bytes that another node encoded, header included), or
 - `CloseConnection` (Kafka closes the connection instead of responding).
 """
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.headers import RequestHeader
 from signalbox.security.request_context import RequestContext
+
+T = TypeVar("T")
 
 
 class ResponseMessage(Protocol):
@@ -92,5 +97,28 @@ class CloseConnection:
 
 
 FinalResponse = ResponseMessage | NoResponse | RawResponse | CloseConnection
-HandlerResult = FinalResponse | Awaitable[FinalResponse]
+HandlerResult = FinalResponse | Promise[Any] | Awaitable[FinalResponse]
 Handler = Callable[[ApiRequest], HandlerResult]
+
+
+def as_future(promise: Promise[T]) -> asyncio.Future[T]:
+    """For coroutines: a future with the promise's result. Cancelling the future leaves the promise as it is."""
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def settle() -> None:
+        if future.done():
+            return  # the connection was closed and its handler cancelled
+        if promise.error is not None:
+            future.set_exception(promise.error)
+        else:
+            future.set_result(promise.result())
+
+    promise.when_done(settle)
+    return future
+
+
+async def settled(response: HandlerResult) -> FinalResponse:
+    """The response of a handler, awaited if it comes later."""
+    if isinstance(response, Promise):
+        return await as_future(response)
+    return await response if inspect.isawaitable(response) else response

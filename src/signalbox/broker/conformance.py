@@ -127,7 +127,7 @@ _INTRODUCTION = (
     "",
     "The APIs of Apache Kafka 4.4, the requirements with gaps or differences, and the response fields that differ from",
     "Apache Kafka. Rendered from `docs/conformance.toml`; tests compare it with the code.",
-    "[differences.md](differences.md) summarises the differences for operators.",
+    "[differences.md](differences.md) summarizes the differences for operators.",
     "",
     "*Internal listeners* are the inter-broker, control plane and controller listeners, which nodes use among each",
     "other; all other listeners are *client listeners*.",

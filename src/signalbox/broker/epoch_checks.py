@@ -23,6 +23,7 @@ from signalbox.broker.api_request import ApiRequest
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
+from signalbox.common.log_limiter import LogLimiter
 from signalbox.metadata.store.port import StoreError
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -31,7 +32,6 @@ from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 log = logging.getLogger(__name__)
 
 STORE_TIMEOUT_S = 5.0
-_LOG_INTERVAL_S = 10.0
 _NO_ENTRY: dict[TopicPartition, int] = {}
 
 
@@ -76,8 +76,7 @@ class EpochChecks:
         self._own = own
         self._stored = stored
         self._leader_epoch_of = leader_epoch_of
-        self._clock = clock
-        self._logged_at = -_LOG_INTERVAL_S
+        self._limiter = LogLimiter(clock.monotonic)
 
     def epochs_to_verify(self, body: Any) -> UnverifiedEpochs:
         """The epochs that must be compared before the request is executed. Yields."""
@@ -140,16 +139,19 @@ class EpochChecks:
         return None
 
     def _log(self, request: ApiRequest, reason: str) -> None:
-        """Log at most once per `_LOG_INTERVAL_S`: a sender may repeat its requests forever."""
-        now, context = self._clock.monotonic(), request.context
-        if now - self._logged_at < _LOG_INTERVAL_S:
+        """Log at most once per interval and source: a sender may repeat its requests forever, and must not hide the
+        lines about others."""
+        context = request.context
+        suppressed = self._limiter.admit(context.listener_name, context.client_address)
+        if suppressed is None:
             return
-        self._logged_at = now
         log.warning(
-            "Control request with unproven epochs rejected (api=%s, listener=%s, client address=%s, principal=%s): %s",
+            "Control request with unproven epochs rejected (api=%s, listener=%s, client address=%s, principal=%s):"
+            " %s%s",
             ApiKey(request.header.api_key).name,
             context.listener_name,
             context.client_address,
             context.principal,
             reason,
+            suppressed,
         )

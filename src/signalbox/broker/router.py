@@ -13,6 +13,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import (
@@ -23,6 +24,7 @@ from signalbox.broker.api_request import (
     NoResponse,
     RawResponse,
     ResponseMessage,
+    settled,
 )
 from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, RequestObserver
@@ -31,13 +33,15 @@ from signalbox.broker.routes import Disposition, Route, RouteTable
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import is_long, own_time
 from signalbox.common.limits import LONG_FRAME_BYTES
+from signalbox.common.log_limiter import LogSource
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.api_table import API_TABLE, ApiKey
-from signalbox.protocol.codec_errors import DecodeError, EncodeError
+from signalbox.protocol.codec_errors import DecodeError, EncodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import encode_response_header
+from signalbox.protocol.lenient_utf8 import LONGEST_SURELY_WRITABLE_BYTES
 from signalbox.protocol.message import Message
-from signalbox.replication.waiting.promise import Promise
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +110,9 @@ class Router:
                 body = None  # only ApiVersions: its handler responds to any version (KIP-511)
             else:
                 body = self.decode(header.api_key, request.frame, header.api_version, request.body_offset)
-        except DecodeError as error:
+            if route.row.disposition is Disposition.CONTROLLER and len(request.frame) > LONGEST_SURELY_WRITABLE_BYTES:
+                _check_strings(body, header.api_version)
+        except (DecodeError, StringTooLong) as error:
             request.reject(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
             return
         api_request = ApiRequest(header, body, request.context, request.frame, request.received_at)
@@ -115,7 +121,11 @@ class Router:
         api_request.busy_s = own_time(self._clock.monotonic) - began
         if isinstance(response, Promise):
             # A response from a purgatory: one callback, no task. Every acks=all produce and delayed fetch comes here.
-            response.then(lambda final: resume(lambda: self._finish(request, api_request, final)))
+            finish = partial(self._finish_promise, request, api_request, response)
+            if response.is_done:
+                finish()
+            else:
+                response.when_done(lambda: resume(finish))
         elif inspect.isawaitable(response):
             self._finish_later(request, api_request, response, resume)
         else:
@@ -166,16 +176,21 @@ class Router:
                 and not self._controller.is_active
             ):
                 return self._forwarder.forward(request)
-            return route.handler(request)
+            with self._log_source(request):
+                return route.handler(request)
         except Exception as error:
             return self._failed(request, error)
 
+    def _log_source(self, request: ApiRequest) -> LogSource:
+        """For the lines of a handler: requests of brokers are no source, their lines are about the cluster."""
+        is_peer = self._routes[request.header.api_key].row.disposition is Disposition.PEER
+        return LogSource("" if is_peer else request.context.client_address)
+
     async def settle(self, request: ApiRequest, response: HandlerResult) -> FinalResponse:
         """Await a response; errors of the handler become the API's error response."""
-        if not inspect.isawaitable(response):
-            return response
         try:
-            return await response
+            with self._log_source(request):
+                return await settled(response)
         except asyncio.CancelledError:
             raise
         except Exception as error:
@@ -198,11 +213,18 @@ class Router:
         final = done.result() if error is None else self._failed(request, error)
         self._finish(inbound, request, final)
 
+    def _finish_promise(self, inbound: InboundRequest, request: ApiRequest, done: Promise[FinalResponse]) -> None:
+        """Yields."""
+        self._finish(inbound, request, done.result() if done.error is None else self._failed(request, done.error))
+
     def _finish(self, inbound: InboundRequest, request: ApiRequest, response: FinalResponse) -> None:
         """Yields."""
         row = self._routes[request.header.api_key].row
         try:
             size = self._end(inbound, request, response)
+        except StringTooLong as error:
+            inbound.reject(f"{row.api_key.name}: the response cannot be encoded: {error}")
+            return
         except Exception:
             # A response that cannot be sent must not leave the connection muted forever.
             log.exception(
@@ -239,15 +261,17 @@ class Router:
         return size
 
     def encode(self, request: ApiRequest, response: ResponseMessage) -> list[Any]:
-        """Response header and body as chunks, at the request's version. Yields."""
+        """Response header and body as chunks, at the request's version; UNKNOWN_SERVER_ERROR if the response cannot be
+        encoded. Raises StringTooLong if that contains the client's too long string, too. Yields."""
         header = request.header
         head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
         try:
             if is_long() and isinstance(response, Message):
                 return [head, *response.encode_long(header.api_version)]
             return [head, *response.encode_chunks(header.api_version)]
-        except EncodeError:
-            log.exception("Response cannot be encoded (api key=%d, version=%d)", header.api_key, header.api_version)
+        except EncodeError as error:
+            if not isinstance(error, StringTooLong):
+                log.exception("Response cannot be encoded (api key=%d, version=%d)", header.api_key, header.api_version)
             failed = error_response(request, Error.UNKNOWN_SERVER_ERROR)
             return [head, *failed.encode_chunks(header.api_version)]
 
@@ -259,3 +283,10 @@ class Router:
             "Unexpected error handling request (api=%s, version=%d)", name, request.header.api_version, exc_info=error
         )
         return failure(request, Error.UNKNOWN_SERVER_ERROR)
+
+
+def _check_strings(body: Any, version: int) -> None:
+    """StringTooLong for a request with a string that could be stored and never be returned: everyone who asks for the
+    metadata would lose the connection. Kafka fails such a request too, when it writes the record. Yields."""
+    if body is not None:
+        body.encode_long(version) if is_long() else body.encode_chunks(version)

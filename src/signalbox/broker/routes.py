@@ -41,7 +41,7 @@ class RouteRow:
     api_key: ApiKey
     disposition: Disposition
     audited: Audited = Audited.ROLLED_UP
-    answers_long: bool = False  # a small request may have a long response: it is built in slices
+    answers_long: bool = False  # a small request may take long or have a long response: it runs in slices
 
 
 _LOCAL, _LEADER, _COORDINATOR = Disposition.LOCAL, Disposition.LEADER, Disposition.COORDINATOR
@@ -50,7 +50,7 @@ _CONTROLLER, _PEER = Disposition.CONTROLLER, Disposition.PEER
 ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.PRODUCE, _LEADER),
     RouteRow(ApiKey.FETCH, _LEADER),
-    RouteRow(ApiKey.LIST_OFFSETS, _LEADER),
+    RouteRow(ApiKey.LIST_OFFSETS, _LEADER, answers_long=True),
     RouteRow(ApiKey.METADATA, _LOCAL, answers_long=True),
     RouteRow(ApiKey.LEADER_AND_ISR, _PEER),
     RouteRow(ApiKey.STOP_REPLICA, _PEER),

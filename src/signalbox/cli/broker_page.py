@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,7 @@ import typer
 from prometheus_client.parser import text_string_to_metric_families
 
 from signalbox.cli.connect import fail
+from signalbox.transport.socket_address import reject_self_connection
 
 _TIMEOUT_S = 10.0
 
@@ -19,15 +21,32 @@ Addresses = Annotated[
 ]
 
 
+class _Connection(http.client.HTTPConnection):
+    def connect(self) -> None:
+        super().connect()
+        reject_self_connection(self.sock)
+
+
+class _Handler(urllib.request.HTTPHandler):
+    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_Connection, request)  # a class is a factory of connections
+
+
+def read_page(url: str) -> str:
+    """The text of the page. Raises OSError if it cannot be read (ConnectionRefusedError for a connection to itself, in
+    urllib's URLError), ValueError if `url` is none."""
+    with urllib.request.build_opener(_Handler).open(url, timeout=_TIMEOUT_S) as page:
+        text: str = page.read().decode()
+        return text
+
+
 def page_of(address: str) -> str:
     """Returns the text of the page. Ends the command with the reason if the page cannot be read."""
     url = address if address.startswith("http://") else f"http://{address}"
     url = url if url.endswith("/metrics") else f"{url}/metrics"
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as page:
-            text: str = page.read().decode()
-            return text
-    except (OSError, ValueError) as error:  # urllib.error.URLError is an OSError
+        return read_page(url)
+    except (OSError, ValueError, http.client.HTTPException) as error:  # urllib.error.URLError is an OSError
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         fail(f"{address} has no metrics page: {reason} (check signalbox.metrics.http.port of the broker)")
 

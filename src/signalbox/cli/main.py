@@ -1,12 +1,18 @@
-"""The command line: all commands. Each command is in its own file."""
+"""The command line: all commands. Each command is in its own file.
+
+A command reports the errors that it expects. An error of the file system that a command does not expect (a directory
+instead of a file, a full disk, permissions) ends any command with one line, too.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from signalbox.cli import (
     acl,
@@ -24,12 +30,26 @@ from signalbox.cli import (
     up,
     user,
 )
-from signalbox.cli.connect import COMMAND_CONFIG
+from signalbox.cli.connect import COMMAND_CONFIG, fail
 from signalbox.cli.demo.run import demo
 from signalbox.cli.metadata_store import store, store_format
 
+
+class Commands(TyperGroup):
+    """The group of all commands: an OSError of any command becomes one line that names the file, and exit code 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # the reader of the output has ended: click ends the command quietly
+            fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
 app = typer.Typer(
     name="signalbox",
+    cls=Commands,
     help="A Kafka-wire-compatible broker cluster whose subject is routing.",
     no_args_is_help=True,
     add_completion=False,

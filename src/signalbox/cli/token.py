@@ -57,7 +57,7 @@ def expire(
     period_ms: Annotated[int, typer.Option(help="Time until expiry in ms from now; -1: expire immediately.")] = -1,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Expire a token; open connections stay until their session ends."""
+    """Expire a token; every broker closes the connections that authenticated with it when it expires."""
     ends_ms = ask(bootstrap, lambda admin: admin.expire_token(hmac, period_ms))
     say(f"the token {'expires' if period_ms >= 0 else 'expired'} at {_time(ends_ms)}")
 

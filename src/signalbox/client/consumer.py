@@ -89,7 +89,7 @@ class Consumer:
     async def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
         """The next records, at most `max_records`; empty when none arrived in time.
 
-        KafkaError: CORRUPT_MESSAGE, OFFSET_OUT_OF_RANGE with `auto_offset_reset` none, authorisation.
+        KafkaError: CORRUPT_MESSAGE, OFFSET_OUT_OF_RANGE with `auto_offset_reset` none, authorization.
         """
         deadline = self._client.deadline(timeout_ms)
         loop = asyncio.get_running_loop()

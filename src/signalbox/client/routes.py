@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from signalbox.client.connection.connection import ClientConnection, connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
-from signalbox.client.connection.dialling import resolve
 from signalbox.client.connection.node import Address, Identity, Node
+from signalbox.client.connection.stream_opener import resolve
 from signalbox.client.failures import AuthenticationRejected, ClientFailure, ConnectFailed, Misrouted, PeerBroke
 from signalbox.client.route_probe.route_evidence import Grade, RouteEvidence, RouteStatus
 from signalbox.protocol.api_table import ApiKey

@@ -1,1 +1,1 @@
-"""Values without behaviour that every package may use: ids, endpoints, clocks, config rows, audit events."""
+"""Values without behavior that every package may use: ids, endpoints, clocks, config rows, audit events."""

@@ -27,7 +27,7 @@ class AuditKind(StrEnum):
     FORWARDED = "forwarded"  # a change, or a part of one, was forwarded to the active controller in an Envelope
     REJECTED = "rejected"  # this listener or plane does not accept the request
     MISROUTED = "misrouted"  # the client meant another node or cluster (KIP-1242)
-    DENIED = "denied"  # authentication or authorisation failed
+    DENIED = "denied"  # authentication or authorization failed
     POLICY = "policy"  # a policy rejected a change
     CONNECTION_OPEN = "connection_open"
     CONNECTION_CLOSE = "connection_close"

@@ -23,7 +23,7 @@ class SecurityProtocol(IntEnum):
         return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
 
 
-def normalise_listener_name(name: str) -> str:
+def normalize_listener_name(name: str) -> str:
     """Listener names are compared in upper case everywhere (Kafka is uneven here)."""
     return name.strip().upper()
 

@@ -1,7 +1,7 @@
-"""`inter.broker.protocol.version`: the release whose behaviour a broker shows to other brokers (SPEC F17, L8).
+"""`inter.broker.protocol.version`: the release whose behavior a broker shows to other brokers (SPEC F17, L8).
 
-A cluster gets new behaviour in two rolling restarts: the first brings the software, the second raises this key. All
-behaviour that depends on the key is listed here.
+A cluster gets new behavior in two rolling restarts: the first brings the software, the second raises this key. All
+behavior that depends on the key is listed here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ _ORDER = {release: number for number, release in enumerate(_RELEASES)}
 
 FORWARDING_FROM = "3.4"
 _FEATURES_REGISTERED_FROM = "2.7"
-_PARTITIONS_ALTERED_FROM = "2.7"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +44,6 @@ class InterBrokerProtocol:
     def registers_features(self) -> bool:
         """Whether a broker's registration has version 5; below this gate it has version 4 (KIP-584)."""
         return self._is_from(_FEATURES_REGISTERED_FROM)
-
-    @property
-    def alters_partitions(self) -> bool:
-        """Whether leaders change the ISR by a request to the controller (AlterPartition, KIP-497). Below this gate,
-        they write it into the metadata store themselves and notify the controller afterwards."""
-        return self._is_from(_PARTITIONS_ALTERED_FROM)
 
     def _is_from(self, release: str) -> bool:
         return _ORDER[self.release] >= _ORDER[release]

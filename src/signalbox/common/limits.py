@@ -46,7 +46,7 @@ MAX_THROTTLE_MS = 30_000  # a client that owes more is throttled again with its 
 MAX_FORWARDED_RESPONSE_BYTES = 262_144  # a larger response to a forwarded change is not kept for a retry
 MAX_FORWARDS_QUEUED = 10_000  # beyond it the response to a forwarded request is REQUEST_TIMED_OUT at once
 
-# Authorisation
+# Authorization
 MAX_BROKER_PRINCIPALS = 1_000  # principals known to be brokers; more than a cluster has brokers
 
 # Decisions
@@ -56,6 +56,7 @@ MAX_PARTITIONS_PER_REQUEST = 10_000  # new ones of all its topics, as in Kafka: 
 
 # Audit
 MAX_AUDIT_EVENTS_QUEUED = 10_000  # more are dropped: the gap in `seq` shows it
+MAX_REJECTION_DETAILS = 10  # client ids, APIs and reasons of one address that are counted separately there
 MAX_REJECTION_WINDOWS = 1_000  # addresses whose rejected connections are counted separately in the audit trail
 MAX_AUDIT_BATCH_EVENTS = 64  # written at once, by the loop that handles requests
 

@@ -1,32 +1,45 @@
-"""Limits log lines that a peer can cause: at most one per kind and source address in an interval.
+"""Limits log lines that a peer can cause: one, or a few, per kind and source address in an interval.
 
 A peer that sends a million malformed requests must neither fill the log nor hide the lines of other peers. So every
 source has a line of its own, and the first line after an interval says how many were suppressed. At most MAX_SOURCES
 windows are kept at once; the sources beyond that share one line of each kind.
+
+The node's log handler limits the lines of all loggers (`ClientLineLimits`). `with LogSource(client address):` surrounds
+code that handles a client's request; lines that it logs below ERROR belong to that source. A task that is created there
+inherits the source from asyncio, but only until the `with` block ends: what the task does later is the node's own work.
+`extra=CLIENT_CAUSED` marks the few ERROR lines that a client can cause at will; all other ERROR lines are about the
+node and are never limited.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Hashable
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 INTERVAL_S = 10.0
 MAX_SOURCES = 50
 _OTHERS = "other sources"
+LINES_PER_INTERVAL = 20  # of one message that one client causes, whatever logs it
+_CLIENT_CAUSED = "client_caused"
+CLIENT_CAUSED = {_CLIENT_CAUSED: True}
 
 
 @dataclass(slots=True)
 class _Window:
     until: float
+    admitted: int = 1
     suppressed: int = 0
 
 
 class LogLimiter:
-    """One per place in the code that logs. `monotonic` returns seconds."""
+    """One per place in the code that logs. `monotonic` returns seconds; `lines` are admitted in an interval."""
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, lines: int = 1) -> None:
         self._monotonic = monotonic
+        self._lines = lines
         self._windows: dict[tuple[Hashable, str], _Window] = {}
 
     def admit(self, kind: Hashable, source: str) -> str | None:
@@ -40,6 +53,9 @@ class LogLimiter:
                 key = kind, _OTHERS
         window = self._windows.get(key)
         if window is not None and now < window.until:
+            if window.admitted < self._lines:
+                window.admitted += 1
+                return ""
             window.suppressed += 1
             return None
         self._windows[key] = _Window(now + INTERVAL_S)
@@ -53,3 +69,49 @@ class LogLimiter:
         self._windows = {
             key: window for key, window in self._windows.items() if now < window.until or key[1] == _OTHERS
         }
+
+
+class LogSource:
+    """A context manager. Blocks are not nested, so that its end restores nothing."""
+
+    __slots__ = ("address",)
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def __enter__(self) -> None:
+        _CURRENT.set(self)
+
+    def __exit__(self, *_: object) -> None:
+        self.address = ""
+
+
+_CURRENT: ContextVar[LogSource] = ContextVar("log_source", default=LogSource(""))  # noqa: B039 (it is never changed)
+
+
+def current_source() -> str:
+    """The client address of the request that is being handled; empty if there is none."""
+    return _CURRENT.get().address
+
+
+class ClientLineLimits(logging.Filter):
+    """`monotonic` returns seconds. The number of limiters is bounded by the number of messages in the source."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._monotonic = monotonic
+        self._limiters: dict[tuple[str, str], LogLimiter] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """False: the line is suppressed. The number of suppressed lines is added to the message."""
+        source = current_source()
+        if _CLIENT_CAUSED not in record.__dict__ and (not source or record.levelno >= logging.ERROR):
+            return True
+        message = record.name, str(record.msg)
+        limiter = self._limiters.get(message)
+        if limiter is None:
+            limiter = self._limiters[message] = LogLimiter(self._monotonic, LINES_PER_INTERVAL)
+        suppressed = limiter.admit("", source)
+        if suppressed:
+            record.msg = f"{record.msg}{suppressed}"
+        return suppressed is not None

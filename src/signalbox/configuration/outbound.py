@@ -16,7 +16,7 @@ from signalbox.client.connection.connection_settings import (
 )
 from signalbox.client.connection.oauth_login import LOGIN_CALLBACK_KEY, LoginParts, oauth_login
 from signalbox.common.config.config_table import ConfigFault
-from signalbox.common.endpoint import SecurityProtocol, normalise_listener_name
+from signalbox.common.endpoint import SecurityProtocol, normalize_listener_name
 from signalbox.network.listeners.controller_listeners import CONTROLLER_NAMES
 from signalbox.network.listeners.listener_security import (
     ENABLED_MECHANISMS_KEY,
@@ -38,7 +38,7 @@ CONTROLLER_MECHANISM_KEY = "sasl.mechanism.controller.protocol"
 
 def mechanism_key(listener_name: str, settings: ListenerSettings) -> str:
     """The key of the SASL mechanism for connections to peers' listener of that name."""
-    controllers = map(normalise_listener_name, settings.names(CONTROLLER_NAMES))
+    controllers = map(normalize_listener_name, settings.names(CONTROLLER_NAMES))
     return CONTROLLER_MECHANISM_KEY if listener_name in controllers else INTER_BROKER_MECHANISM_KEY
 
 

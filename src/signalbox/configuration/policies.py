@@ -15,6 +15,7 @@ from typing import Any
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
 from signalbox.common.config.config_table import ConfigFault, Value
 from signalbox.common.config.import_path import load_class
+from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.controller.ports import AlterConfigPolicy, CreateTopicPolicy, PolicyViolation
 from signalbox.protocol.error_table import Error, KafkaError
 
@@ -121,5 +122,5 @@ def _ask(policy: object, audit: AuditSink, resource: str, validate: Callable[[],
         )
         raise
     except Exception as error:
-        log.exception("Policy %s failed on %s", name, resource)
+        log.exception("Policy %s failed on %s", name, resource, extra=CLIENT_CAUSED)
         raise KafkaError(Error.UNKNOWN_SERVER_ERROR, f"the policy {name} failed") from error

@@ -103,7 +103,7 @@ def read_listeners(
     faults += more
     security, more = build_security(table, network, scram_credentials)
     faults += more
-    for name, protocol in table.dialled.items():
+    for name, protocol in table.inter_node_listeners.items():
         faults += outbound_security(name, protocol, network)[1]
         if name in table:
             faults += own_mechanism_faults(name, protocol, network)

@@ -95,9 +95,9 @@ class StoredResponse:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerContext:
     """`deleting` holds, per topic under deletion, the replicas not yet confirmed as deleted. `controllers`: the feature
-    levels that the live dedicated controllers support. The context includes the metadata change log
-    (`metadata/metadata_change_log.py`) up to `shared_version`. `corrupt_topics`: corrupt entries by topic; a topic that
-    is quarantined as a whole is not among the `topics`. `unknown_entries`: paths of unknown entries below entries that
+    levels that the live dedicated controllers support. `shared_version`: up to there the context includes the metadata
+    change log (`direct_writes/metadata_change_log.py`). `corrupt_topics`: corrupt entries by topic; a topic that is
+    quarantined as a whole is not among the `topics`. `unknown_entries`: paths of unknown entries below entries that
     may be deleted. `histories`: the last registration of each broker that was applied. Of partitions without a leader
     only: `log_ends`, the ends of the replicas' logs by broker, and `waited`, those that have waited long enough for
     members of their ISR to return."""

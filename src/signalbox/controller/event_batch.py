@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
 from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.log_limiter import CLIENT_CAUSED, LogSource, current_source
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_requests.control_batch import ControlBatch
 from signalbox.controller.decision import Decision
-from signalbox.controller.direct_writes.shared_commit import ConcurrentMetadataUpdate, commit_shared
-from signalbox.controller.partitions.leader_writes import PartitionStateConflict, state_conflict_of
+from signalbox.controller.direct_writes.shared_commit import (
+    ConcurrentMetadataUpdate,
+    commit_by_controller,
+    reject_older_decisions,
+)
 from signalbox.controller.replay import replay
-from signalbox.metadata import layout
-from signalbox.metadata.metadata_change_log import MetadataChangeLog, is_shared
 from signalbox.metadata.store.port import (
     BadOperation,
     Fence,
@@ -32,7 +34,6 @@ from signalbox.metadata.store.port import (
     Operation,
     StoreFull,
     StoreUnavailable,
-    VersionConflict,
     in_commits,
     reject_bad_operation,
 )
@@ -55,11 +56,12 @@ class ResponseFuture(Protocol):
 @dataclass(slots=True)
 class ControllerEvent:
     """An event to decide. `rejected` makes the response for an error and its message. `future` and `rejected` are None
-    for internal events: they have no client."""
+    for internal events: they have no client. `source`: the client address, which limits the event's log lines."""
 
     decide: Callable[[ControllerContext], Decision]
     future: ResponseFuture | None = None
     rejected: Callable[[Error, str], Message] | None = None
+    source: str = field(default_factory=current_source)
 
     def fail(self, error: Error, message: str | None = None) -> None:
         """Complete the future with an error, if there is one to complete; default message: Kafka's text for the
@@ -86,8 +88,8 @@ class EventBatch:
         self, queue: deque[ControllerEvent], store: MetadataStore, fence: Fence, scheduler: TaskScheduler
     ) -> None:
         """Decide the waiting events and store the records. Raises the store's errors (StoreFull: there is no room for
-        all of it), and ConcurrentMetadataUpdate or PartitionStateConflict if all of it has to be decided again. The
-        decisions are one cooperative task."""
+        all of it), and ConcurrentMetadataUpdate if all of it has to be decided again. The decisions are one cooperative
+        task."""
         operations = await scheduler.result_of(partial(self._decide_waiting, queue))
         # A response that changes nothing is checked against the fence, too: a controller that was stopped and resumed
         # must not return a state that another controller has changed meanwhile.
@@ -95,11 +97,11 @@ class EventBatch:
             # A batch that is too large for one commit is not atomic, but still safe: a controller that ends between
             # two commits leaves topics with missing partitions, or partitions whose leader is dead. The next
             # controller completes those when it loads the store. No response is returned before the last commit.
-            shared = MetadataChangeLog(self.context.shared_version)
+            shared_version = self.context.shared_version
             for number, part in enumerate([*in_commits(operations, store.max_commit_bytes)] or [[]]):
                 try:
-                    shared = await _commit(store, part, fence, shared)
-                except (ConcurrentMetadataUpdate, PartitionStateConflict) as conflict:
+                    shared_version = await commit_by_controller(store, part, fence, shared_version)
+                except ConcurrentMetadataUpdate as conflict:
                     if number:
                         raise FencedOut(
                             conflict.path, "another broker stored a change between two commits of one batch"
@@ -111,8 +113,8 @@ class EventBatch:
                             f"only the first {number} commits of a batch are stored: {full}"
                         ) from full
                     raise
-            if shared.version != self.context.shared_version:
-                self.context = replace(self.context, shared_version=shared.version)
+            if shared_version != self.context.shared_version:
+                self.context = replace(self.context, shared_version=shared_version)
 
     def _decide_waiting(self, queue: deque[ControllerEvent]) -> list[Operation]:
         """The operations to store for the waiting events, and for those that arrive meanwhile. Yields."""
@@ -124,21 +126,22 @@ class EventBatch:
             try:
                 operations += self._decide(event)
             except BadOperation as bad:
-                log.warning("Metadata change rejected, its records cannot be stored: %s", bad)
+                with LogSource(event.source):
+                    log.warning("Metadata change rejected, its records cannot be stored: %s", bad)
                 event.fail(Error.INVALID_REQUEST)
             except Exception:
-                log.exception("Metadata change failed unexpectedly; nothing of it is stored")
+                with LogSource(event.source):
+                    log.exception("Metadata change failed unexpectedly; nothing of it is stored", extra=CLIENT_CAUSED)
                 event.fail(Error.UNKNOWN_SERVER_ERROR)
-            if self.context.shared_version != shared_version and any(map(is_shared, operations[:before])):
-                # The event applied changes of other brokers that the decisions before it did not have: their operations
-                # would overwrite these changes, since the commit checks the version of the last decision.
-                raise ConcurrentMetadataUpdate(layout.SHARED_CHANGES, "decisions of this batch are older than a change")
+            if self.context.shared_version != shared_version:  # the event applied direct metadata writes of brokers
+                reject_older_decisions(operations[:before])
             yield_if_due()
         return operations
 
     def _decide(self, event: ControllerEvent) -> list[Operation]:
         """The operations to store for one decision; if it fails, nothing has changed. Yields."""
-        decision = event.decide(self.context)
+        with LogSource(event.source):
+            decision = event.decide(self.context)
         after, stored = replay(self.context, decision.records)
         for operation in stored:  # here it fails one request; in the store it would end the controller epoch
             yield_if_due()
@@ -147,14 +150,3 @@ class EventBatch:
         self.control_batch.add(after, decision.effects)
         self.decided.append((event, decision))
         return stored
-
-
-async def _commit(
-    store: MetadataStore, operations: Sequence[Operation], fence: Fence, shared: MetadataChangeLog
-) -> MetadataChangeLog:
-    try:
-        return await commit_shared(store, operations, fence, shared)
-    except VersionConflict as conflict:
-        if (state_conflict := state_conflict_of(conflict, operations)) is not None:
-            raise state_conflict from conflict
-        raise

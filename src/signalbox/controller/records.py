@@ -1,7 +1,7 @@
 """Everything a decision can change, one record each. `replay.py` applies a record to store and context.
 
-The last group changes the context only: what brokers wrote themselves, or the state of processes, which is not
-metadata.
+The last group changes the context only: the state of processes, which is not metadata. `ExternalUpdate`, what brokers
+stored themselves, is in `direct_writes/external_update.py`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import (
-    ControlledTopic,
     LiveBroker,
     LogEnd,
     ReplicaOfTopic,
-    StoredAcls,
     StoredResponse,
 )
+from signalbox.controller.direct_writes.external_update import ExternalUpdate
 from signalbox.metadata.broker_history import BrokerHistory
 from signalbox.metadata.entries.entity_config import Configs
 from signalbox.metadata.entries.feature_levels import LevelRanges, Levels
@@ -209,26 +208,6 @@ class ReplicasDeleted:
     replicas: frozenset[ReplicaOfTopic]
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionStateObserved:
-    """A partition's state as its leader stored it itself."""
-
-    partition: TopicPartition
-    state: PartitionState
-
-
-@dataclass(frozen=True, slots=True)
-class ExternalUpdate:
-    """Direct metadata writes of other brokers, up to `version` of the metadata change log: configs by entity path,
-    ACLs, tokens by id, topics without leaders. None stands for a deleted entry."""
-
-    version: int
-    configs: Mapping[str, Configs | None]
-    acls: Mapping[ResourcePattern, StoredAcls | None]
-    tokens: Mapping[str, DelegationToken | None]
-    topics: tuple[ControlledTopic, ...]
-
-
 Record = (
     TopicCreated
     | TopicAssignmentChanged
@@ -254,6 +233,5 @@ Record = (
     | BrokerShutsDown
     | ReplicasOffline
     | ReplicasDeleted
-    | PartitionStateObserved
     | ExternalUpdate
 )

@@ -7,7 +7,7 @@ another writer changed is never overwritten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from signalbox.controller.context import (
     StoredAcls,
     collision_name,
 )
+from signalbox.controller.direct_writes.external_update import ExternalUpdate
 from signalbox.controller.store.unknown_entries import below
 from signalbox.controller.topics.replicas_to_delete import replicas_to_delete
 from signalbox.metadata import layout
@@ -346,24 +347,9 @@ def _forwarded_responses_removed(draft: _Draft, record: rec.ForwardedResponsesRe
         del responses[key]
 
 
-def _state_observed(draft: _Draft, record: rec.PartitionStateObserved) -> None:
-    """Changes only the context: the store has it already."""
-    name, partition = record.partition
-    draft.states(name)[partition] = record.state
-
-
-def _external_update(draft: _Draft, record: rec.ExternalUpdate) -> None:
-    """Changes only the context: the store has it already."""
-    changes: Mapping[Any, Any]
-    for name, changes in (("configs", record.configs), ("acls", record.acls), ("tokens", record.tokens)):
-        if not changes:
-            continue
-        own = draft.own(name)
-        for key, value in changes.items():
-            if value is None:
-                own.pop(key, None)
-            else:
-                own[key] = value
+def _external_update(draft: _Draft, record: ExternalUpdate) -> None:
+    """Changes only the context (`direct_writes/`): the store has it already."""
+    record.merge_into(draft.own)
     for topic in record.topics:
         _know_topic(draft, topic)
     draft.put("shared_version", record.version)
@@ -394,6 +380,5 @@ _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.BrokerShutsDown: _broker_shuts_down,
     rec.ReplicasOffline: _replicas_offline,
     rec.ReplicasDeleted: _replicas_deleted,
-    rec.PartitionStateObserved: _state_observed,
-    rec.ExternalUpdate: _external_update,
+    ExternalUpdate: _external_update,
 }

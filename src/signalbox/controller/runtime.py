@@ -44,7 +44,6 @@ from signalbox.controller.event_batch import ControllerEvent, EventBatch
 from signalbox.controller.event_completion import complete_event
 from signalbox.controller.forwarded_response import ForwardedRequest, decided_once
 from signalbox.controller.housekeeping import housekeeping
-from signalbox.controller.partitions.leader_writes import PartitionStateConflict
 from signalbox.controller.partitions.log_comparison import by_offline_reason, some_partitions
 from signalbox.controller.ports import BrokerChannels, BrokerProbe, Requester
 from signalbox.controller.store.loading import load_context
@@ -280,11 +279,6 @@ class Controller:
             await batch.run(self._queue.begin(batch), self._store, claim.fence, scheduler)
         except ConcurrentMetadataUpdate:
             self._queue.retry(batch, await self._store_events.shared_metadata_update())
-            return
-        except PartitionStateConflict as conflict:
-            if (update := await self._store_events.partition_state_update(conflict.partitions)) is None:
-                raise  # the state changed, but its leader did not write it: only a new controller epoch reads all again
-            self._queue.retry(batch, update)
             return
         except StoreFull as full:
             self._queue.store_full(batch, full)

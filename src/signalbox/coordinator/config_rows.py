@@ -88,6 +88,26 @@ _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 @dataclass(frozen=True, slots=True)
+class RuntimeKeys:
+    """The keys of `COORDINATOR_CONFIG` that a coordinator's runtime reads: Kafka's prefixes differ per coordinator."""
+
+    load_buffer: str
+    commit_timeout: str
+    maintenance_interval: str
+    append_linger: str
+    compression: str
+
+
+GROUP_RUNTIME_KEYS = RuntimeKeys(
+    load_buffer="offsets.load.buffer.size",
+    commit_timeout="offsets.commit.timeout.ms",
+    maintenance_interval="offsets.retention.check.interval.ms",
+    append_linger="group.coordinator.append.linger.ms",
+    compression="offsets.topic.compression.codec",
+)
+
+
+@dataclass(frozen=True, slots=True)
 class RuntimeSettings:
     """Settings of the runtime, for any kind of shard; `RuntimeSettings()` = Kafka's defaults."""
 
@@ -99,15 +119,15 @@ class RuntimeSettings:
     max_batch_bytes: int = 1_048_588
 
     @staticmethod
-    def read(values: Mapping[str, Value]) -> RuntimeSettings:
+    def read(values: Mapping[str, Value], keys: RuntimeKeys) -> RuntimeSettings:
         """From the typed values of `COORDINATOR_CONFIG`."""
         number = {name: cast(int, value) for name, value in values.items() if name in COORDINATOR_CONFIG}
         return RuntimeSettings(
-            load_buffer_bytes=number["offsets.load.buffer.size"],
-            commit_timeout_ms=number["offsets.commit.timeout.ms"],
-            maintenance_interval_ms=number["offsets.retention.check.interval.ms"],
-            append_linger_ms=number["group.coordinator.append.linger.ms"],
-            compression=_CODECS[number["offsets.topic.compression.codec"]],
+            load_buffer_bytes=number[keys.load_buffer],
+            commit_timeout_ms=number[keys.commit_timeout],
+            maintenance_interval_ms=number[keys.maintenance_interval],
+            append_linger_ms=number[keys.append_linger],
+            compression=_CODECS[number[keys.compression]],
         )
 
 

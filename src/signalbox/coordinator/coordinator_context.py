@@ -9,8 +9,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Iterator
 from enum import Enum, auto
-from typing import Generic, Protocol, TypeVar
+from functools import partial
+from typing import Generic, TypeVar
 
+from signalbox.common.ids import TopicPartition
+from signalbox.common.waiting.deadlines import Deadline, Deadlines
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.loading import load_steps
 from signalbox.coordinator.ports import CoordinatorLog, RecordSerde, Shard
@@ -37,31 +40,35 @@ REJECTION: dict[Phase, Error] = {
 }
 
 
-class Deadlines(Protocol):
-    """The runtime's timer, shared by all contexts."""
-
-    def call_in(self, delay_ms: float, key: Hashable, action: Callable[[], None]) -> None: ...
-
-    def cancel_call(self, key: Hashable) -> None: ...
-
-
 class ContextTimer:
     """The shard's timer: a deadline runs a decision and writes its records, while the context is active."""
 
     def __init__(self, deadlines: Deadlines) -> None:
         self._deadlines = deadlines
+        self._by_key: dict[Hashable, Deadline] = {}
         self.run: Callable[[Callable[[], Decision[None]]], None] = lambda decide: None
 
     def schedule(self, key: Hashable, delay_ms: int, decide: Callable[[], Decision[None]]) -> None:
-        self._deadlines.call_in(delay_ms, (self, key), lambda: self.run(decide))
+        expire = partial(self._expire, key, decide)
+        deadline = self._by_key.get(key)
+        if deadline is None:
+            self._by_key[key] = self._deadlines.add(delay_ms, expire)
+        else:
+            deadline.restart(delay_ms, expire)
 
     def cancel(self, key: Hashable) -> None:
-        self._deadlines.cancel_call((self, key))
+        deadline = self._by_key.pop(key, None)
+        if deadline is not None:
+            deadline.cancel()
+
+    def _expire(self, key: Hashable, decide: Callable[[], Decision[None]]) -> None:
+        del self._by_key[key]
+        self.run(decide)
 
 
 class CoordinatorContext(Generic[S]):
-    def __init__(self, partition: int, shard: S, writes: WriteQueue, timer: ContextTimer) -> None:
-        self.partition = partition
+    def __init__(self, topic_partition: TopicPartition, shard: S, writes: WriteQueue, timer: ContextTimer) -> None:
+        self.topic_partition = topic_partition
         self.phase = Phase.LOADING
         self.shard = shard
         self.writes = writes
@@ -86,19 +93,20 @@ class CoordinatorContext(Generic[S]):
             yield from self._load_while_loading(log, serde, buffer_bytes)
         except Exception:
             logger.exception(
-                "Group metadata of partition %d could not be loaded: its groups have no coordinator", self.partition
+                "Coordinator state of %s could not be loaded: its groups or transactions have no coordinator",
+                self.topic_partition,
             )
             self.phase = Phase.FAILED if self.phase is Phase.LOADING else self.phase
             return
         if self.phase is Phase.LOADING:
-            logger.debug("coordinator partition %d: active at leader epoch %d", self.partition, self.leader_epoch)
+            logger.debug("coordinator of %s: active at leader epoch %d", self.topic_partition, self.leader_epoch)
             self.phase = Phase.ACTIVE
 
     def _load_while_loading(self, log: CoordinatorLog, serde: RecordSerde, buffer_bytes: int) -> Iterator[None]:
         if self.phase is not Phase.LOADING:
             return  # resigned before the first step
         for steps in (
-            load_steps(log, self.partition, serde, self.shard.replay, buffer_bytes),
+            load_steps(log, self.topic_partition.partition, serde, self.shard.replay, buffer_bytes),
             self.shard.finish_loading(),
         ):
             for _ in steps:
@@ -121,12 +129,12 @@ class CoordinatorContext(Generic[S]):
 
     def submit_background(self, decision: Decision[None]) -> None:
         """Write a decision that has no request; a failure is logged."""
-        if not decision.records and decision.on_completion is None:
+        if not decision.records and not decision.effects:
             return
         promise = self.writes.submit(decision)
 
         def report() -> None:
             if promise.error is not None and self.phase is Phase.ACTIVE:
-                logger.warning("Group metadata of partition %d not written: %s", self.partition, promise.error)
+                logger.warning("Coordinator records of %s not written: %s", self.topic_partition, promise.error)
 
         promise.when_done(report)

@@ -1,9 +1,9 @@
-"""Decisions of a coordinator: records and a response (decide → records → log → replay).
+"""Decisions of a coordinator: records, a response and effects (decide → records → log → replay → effects).
 
-A decision without records returns its response at once. If there are records, the response is sent when they are
-committed; then they are replayed into the shard, so that readers of the shard see what the log holds. State that is
-only in the shard (members that wait for a join, the next generation) is changed by the decision itself and never
-replayed; `on_completion` gives the decision the result of its write, so that it can undo such a change.
+A decision without records returns its response at once. If there are records, they are replayed into the shard when
+they are committed, so that readers of the shard see what the log holds; then the effects run; then the response is
+sent. State that is only in the shard (members that wait for a join, the next generation) is changed by the decision
+itself and never replayed; `on_failure` gives the decision the error of its write, so that it can undo such a change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from signalbox.protocol.error_table import Error
 
 R = TypeVar("R")
 
-CompletionCallback = Callable[[Error], None]
+Effect = Callable[[], None]
 
 
 class CoordinatorRecord(NamedTuple):
@@ -28,13 +28,19 @@ class CoordinatorRecord(NamedTuple):
 
 @dataclass(slots=True)
 class Decision(Generic[R]):
-    """`response` is sent when `records` are committed. `on_completion` is called before that, with Error.NONE or the
-    error of the write. `replayed` = False: the decision itself updates the state that these records describe.
+    """`response` is sent when `records` are committed.
+
+    `effects`: what must be done then, in this order, and never if the write fails. If the commit comes after the client
+    got REQUEST_TIMED_OUT, they run as well; they do not run if this broker never observes the commit: the next leader
+    finds the records in the log.
+    `on_failure`: called with the error that the client gets, before the response.
+    `replayed` = False: the decision itself updates the state that these records describe.
     `atomic` = False: the records may be split into several batches."""
 
     response: R
     records: list[CoordinatorRecord] = field(default_factory=list)
-    on_completion: CompletionCallback | None = None
+    effects: list[Effect] = field(default_factory=list)
+    on_failure: Callable[[Error], None] | None = None
     replayed: bool = True
     atomic: bool = True
 

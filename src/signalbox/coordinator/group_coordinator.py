@@ -1,26 +1,26 @@
 """The group coordinator's entry point: one method per API, protocol messages in and out.
 
-A method returns the response, or an awaitable of it if it must wait (for members to join, for replicas to
-acknowledge). Errors are in the response, in the fields where Kafka has them. The handlers check authorization and
-whether topics exist.
+A method returns a promise of the response, which may have to wait (for members to join, for replicas to acknowledge).
+Errors are in the response, in the fields where Kafka has them. The handlers check authorization and whether topics
+exist.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
-from typing import TypeAlias, TypeVar
-
+from signalbox.common.internal_topics import OFFSETS_TOPIC
+from signalbox.common.waiting.promise import Promise, gather
 from signalbox.coordinator.config_rows import GroupSettings
-from signalbox.coordinator.group import describe_groups
 from signalbox.coordinator.group.classic.membership_responses import rejected_join, rejected_sync, with_null_name
 from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.coordinator.group.group_map import listed
 from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group.offset_commit import rejected_commit
 from signalbox.coordinator.group.offset_fetch import fetch_response, rejected_fetch, requested_groups
 from signalbox.coordinator.group_partition import partition_for
-from signalbox.coordinator.promise import Promise, gather
-from signalbox.coordinator.runtime import CoordinatorRuntime, value_or_awaitable
+from signalbox.coordinator.runtime import CoordinatorRuntime
 from signalbox.coordinator.write_errors import TOO_LARGE, client_error_for
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.image import MetadataImage, deleted_topics
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
@@ -33,83 +33,107 @@ from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest, Offse
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
-T = TypeVar("T")
-MaybeAwaitable: TypeAlias = T | Awaitable[T]
-
 _PROTOCOL_IS_NAMED_FROM = 5  # SyncGroup: from this version on the request has protocol type and name
 
 
 class GroupCoordinator:
-    """`partition_count` of `__consumer_offsets` is updated when the topic is known (`set_partition_count`)."""
+    """`partition_count` of `__consumer_offsets` is that of the config until the topic is in the metadata image."""
 
-    def __init__(self, runtime: CoordinatorRuntime[GroupShard], settings: GroupSettings, partition_count: int) -> None:
+    def __init__(
+        self,
+        runtime: CoordinatorRuntime[GroupShard],
+        settings: GroupSettings,
+        partition_count: int,
+        cache: MetadataCache,
+    ) -> None:
         self._runtime = runtime
         self._settings = settings
         self._partition_count = partition_count
+        self._cache = cache
+        self._deleted_during_loads: list[list[str]] = []  # for each partition that loads, the topics deleted meanwhile
+        cache.subscribe(self._image_changed)
 
     # --- leadership and metadata
-
-    def set_partition_count(self, partition_count: int) -> None:
-        """Set the actual number of partitions of the offsets topic; the config is only used to create it."""
-        self._partition_count = partition_count
 
     def partition_for(self, group_id: str) -> int:
         return partition_for(group_id, self._partition_count)
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
-        self._runtime.on_elected(partition, leader_epoch)
+        deleted: list[str] = []
+        self._deleted_during_loads.append(deleted)
+
+        def loaded() -> None:
+            self._deleted_during_loads = [one for one in self._deleted_during_loads if one is not deleted]
+            if deleted:
+                self._delete_offsets(deleted)
+
+        self._runtime.on_elected(partition, leader_epoch).when_done(loaded)
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
         self._runtime.on_resigned(partition, leader_epoch)
 
-    def on_topics_deleted(self, topics: Iterable[str]) -> None:
-        """Delete the committed offsets of deleted topics."""
-        names = list(topics)
-        self._runtime.sweep(lambda shard: shard.offset_delete.delete_topics(names))
+    def _image_changed(self, old: MetadataImage, new: MetadataImage, changed_topics: set[str]) -> None:
+        offsets = new.topics.get(OFFSETS_TOPIC)
+        if offsets is not None and offsets.partitions and OFFSETS_TOPIC in changed_topics:
+            self._partition_count = len(offsets.partitions)
+        deleted = deleted_topics(old, new, changed_topics)
+        if deleted:
+            for of_one_load in self._deleted_during_loads:
+                of_one_load += deleted
+            self._delete_offsets(deleted)
 
-    async def stop(self) -> None:
-        await self._runtime.stop()
+    def _delete_offsets(self, topics: list[str]) -> None:
+        """Delete the committed offsets of deleted topics in all partitions that are loaded."""
+        self._runtime.sweep(lambda shard: shard.offset_delete.delete_topics(topics))
+
+    def stop(self) -> Promise[None]:
+        """Resign all partitions; done when the waiting requests are rejected."""
+        return self._runtime.stop()
 
     # --- membership
 
-    def join_group(self, request: JoinGroupRequest, client: ClientContext) -> MaybeAwaitable[JoinGroupResponse]:
+    def join_group(self, request: JoinGroupRequest, client: ClientContext) -> Promise[JoinGroupResponse]:
         if not request.group_id:
-            return with_null_name(rejected_join(request.member_id, Error.INVALID_GROUP_ID), client.api_version)
+            return Promise.of(
+                with_null_name(rejected_join(request.member_id, Error.INVALID_GROUP_ID), client.api_version)
+            )
         timeouts = range(self._settings.min_session_timeout_ms, self._settings.max_session_timeout_ms + 1)
         if request.session_timeout_ms not in timeouts:
-            return with_null_name(rejected_join(request.member_id, Error.INVALID_SESSION_TIMEOUT), client.api_version)
+            return Promise.of(
+                with_null_name(rejected_join(request.member_id, Error.INVALID_SESSION_TIMEOUT), client.api_version)
+            )
         promise: Promise[JoinGroupResponse] = Promise()
         write = self._runtime.write(
             self.partition_for(request.group_id), lambda shard: shard.join_group.join(request, client, promise)
         )
 
         def reject_if_waiting() -> None:
-            if write.error is not None and not promise.done:
+            if isinstance(write.error, KafkaError) and not promise.is_done:
                 promise.complete(rejected_join(request.member_id, client_error_for(write.error.error)))
 
         write.when_done(reject_if_waiting)
-        return value_or_awaitable(promise.map(lambda response: with_null_name(response, client.api_version)))
+        return promise.map(lambda response: with_null_name(response, client.api_version))
 
-    def sync_group(self, request: SyncGroupRequest, client: ClientContext) -> MaybeAwaitable[SyncGroupResponse]:
+    def sync_group(self, request: SyncGroupRequest, client: ClientContext) -> Promise[SyncGroupResponse]:
         if client.api_version >= _PROTOCOL_IS_NAMED_FROM and None in (request.protocol_type, request.protocol_name):
-            return rejected_sync(Error.INCONSISTENT_GROUP_PROTOCOL)
+            return Promise.of(rejected_sync(Error.INCONSISTENT_GROUP_PROTOCOL))
         if not request.group_id:
-            return rejected_sync(Error.INVALID_GROUP_ID)
+            return Promise.of(rejected_sync(Error.INVALID_GROUP_ID))
         promise: Promise[SyncGroupResponse] = Promise()
         write = self._runtime.write(
             self.partition_for(request.group_id), lambda shard: shard.sync_group.sync(request, promise)
         )
 
         def reject_if_waiting() -> None:
-            if write.error is not None and not promise.done:
+            if isinstance(write.error, KafkaError) and not promise.is_done:
                 promise.complete(rejected_sync(client_error_for(write.error.error)))
 
         write.when_done(reject_if_waiting)
-        return value_or_awaitable(promise)
+        return promise
 
-    def heartbeat(self, request: HeartbeatRequest, client: ClientContext) -> MaybeAwaitable[HeartbeatResponse]:
+    def heartbeat(self, request: HeartbeatRequest, client: ClientContext) -> Promise[HeartbeatResponse]:
         if not request.group_id:
-            return HeartbeatResponse(error_code=Error.INVALID_GROUP_ID)
+            return Promise.of(HeartbeatResponse(error_code=Error.INVALID_GROUP_ID))
 
         def rejected(rejection: KafkaError) -> HeartbeatResponse:
             # While the partition loads, members cannot be checked; their session timeouts restart after the load.
@@ -117,23 +141,21 @@ class GroupCoordinator:
             return HeartbeatResponse(error_code=Error.NONE if error is Error.COORDINATOR_LOAD_IN_PROGRESS else error)
 
         beaten = self._runtime.read(self.partition_for(request.group_id), lambda shard: shard.heartbeat.beat(request))
-        return value_or_awaitable(beaten.map(lambda error: HeartbeatResponse(error_code=error)).recover(rejected))
+        return beaten.map(lambda error: HeartbeatResponse(error_code=error)).recover(KafkaError, rejected)
 
-    def leave_group(self, request: LeaveGroupRequest, client: ClientContext) -> MaybeAwaitable[LeaveGroupResponse]:
+    def leave_group(self, request: LeaveGroupRequest, client: ClientContext) -> Promise[LeaveGroupResponse]:
         if not request.group_id:
-            return LeaveGroupResponse(error_code=Error.INVALID_GROUP_ID)
+            return Promise.of(LeaveGroupResponse(error_code=Error.INVALID_GROUP_ID))
         left = self._runtime.write(
             self.partition_for(request.group_id), lambda shard: shard.leave_group.leave(request, client.api_version)
         )
-        return value_or_awaitable(
-            left.recover(lambda rejection: LeaveGroupResponse(error_code=client_error_for(rejection.error)))
+        return left.recover(
+            KafkaError, lambda rejection: LeaveGroupResponse(error_code=client_error_for(rejection.error))
         )
 
     # --- offsets
 
-    def offset_commit(
-        self, request: OffsetCommitRequest, client: ClientContext
-    ) -> MaybeAwaitable[OffsetCommitResponse]:
+    def offset_commit(self, request: OffsetCommitRequest, client: ClientContext) -> Promise[OffsetCommitResponse]:
         """Topic names must be filled in, also at version 10; `topic_id` is copied into the response."""
 
         def rejected(rejection: KafkaError) -> OffsetCommitResponse:
@@ -143,72 +165,69 @@ class GroupCoordinator:
 
         committed = self._runtime.write(
             self.partition_for(request.group_id),
-            lambda shard: shard.offset_commit.commit(request, client.api_version, shard.now_ms()),
+            lambda shard: shard.offset_commit.commit(request, client.api_version, shard.now_ms(), self._cache.image),
         )
-        return value_or_awaitable(committed.recover(rejected))
+        return committed.recover(KafkaError, rejected)
 
-    def offset_fetch(self, request: OffsetFetchRequest, client: ClientContext) -> MaybeAwaitable[OffsetFetchResponse]:
+    def offset_fetch(self, request: OffsetFetchRequest, client: ClientContext) -> Promise[OffsetFetchResponse]:
         """Topic names must be filled in, also at version 10; `topic_id` is copied into the response. For a group
         whose topics are all requested, the response has names only."""
         promises = [
             self._fetch_one(asked, request.require_stable, client.api_version)
             for asked in requested_groups(request, client.api_version)
         ]
-        return value_or_awaitable(gather(promises).map(lambda groups: fetch_response(groups, client.api_version)))
+        return gather(promises).map(lambda groups: fetch_response(groups, client.api_version))
 
     def _fetch_one(
         self, asked: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool, api_version: int
     ) -> Promise[OffsetFetchResponse.OffsetFetchResponseGroup]:
         read = self._runtime.read_after_writes if require_stable else self._runtime.read
         fetched = read(self.partition_for(asked.group_id), lambda shard: shard.offset_fetch.fetch(asked))
-        return fetched.recover(lambda rejection: rejected_fetch(asked, client_error_for(rejection.error), api_version))
+        return fetched.recover(
+            KafkaError, lambda rejection: rejected_fetch(asked, client_error_for(rejection.error), api_version)
+        )
 
-    def offset_delete(
-        self, request: OffsetDeleteRequest, client: ClientContext
-    ) -> MaybeAwaitable[OffsetDeleteResponse]:
+    def offset_delete(self, request: OffsetDeleteRequest, client: ClientContext) -> Promise[OffsetDeleteResponse]:
         if not request.group_id:
-            return OffsetDeleteResponse(error_code=Error.INVALID_GROUP_ID)
+            return Promise.of(OffsetDeleteResponse(error_code=Error.INVALID_GROUP_ID))
         deleted = self._runtime.write(
             self.partition_for(request.group_id), lambda shard: shard.offset_delete.delete(request)
         )
-        return value_or_awaitable(
-            deleted.recover(lambda rejection: OffsetDeleteResponse(error_code=client_error_for(rejection.error)))
+        return deleted.recover(
+            KafkaError, lambda rejection: OffsetDeleteResponse(error_code=client_error_for(rejection.error))
         )
 
     # --- administration of groups
 
-    def describe_groups(
-        self, request: DescribeGroupsRequest, client: ClientContext
-    ) -> MaybeAwaitable[DescribeGroupsResponse]:
+    def describe_groups(self, request: DescribeGroupsRequest, client: ClientContext) -> Promise[DescribeGroupsResponse]:
         promises = [self._describe_one(group_id, client.api_version) for group_id in request.groups]
-        return value_or_awaitable(gather(promises).map(lambda groups: DescribeGroupsResponse(groups=groups)))
+        return gather(promises).map(lambda groups: DescribeGroupsResponse(groups=groups))
 
     def _describe_one(self, group_id: str, api_version: int) -> Promise[DescribeGroupsResponse.DescribedGroup]:
         described = self._runtime.read(
-            self.partition_for(group_id), lambda shard: describe_groups.describe(shard.groups, group_id, api_version)
+            self.partition_for(group_id), lambda shard: shard.describe_group.describe(group_id, api_version)
         )
         return described.recover(
+            KafkaError,
             lambda rejection: DescribeGroupsResponse.DescribedGroup(
                 group_id=group_id, error_code=client_error_for(rejection.error)
             ),
         )
 
-    def list_groups(self, request: ListGroupsRequest, client: ClientContext) -> ListGroupsResponse:
+    def list_groups(self, request: ListGroupsRequest, client: ClientContext) -> Promise[ListGroupsResponse]:
         """The groups of all partitions that this broker coordinates; an error while one of them is loading."""
         response = ListGroupsResponse()
         for partition in self._runtime.partitions():
-            listed = self._runtime.read(partition, lambda shard: describe_groups.listed(shard.groups, request))
-            if listed.error is None:
-                response.groups.extend(listed.value())
-            elif listed.error.error is not Error.NOT_COORDINATOR:
-                return ListGroupsResponse(error_code=listed.error.error)
-        return response
+            groups = self._runtime.read(partition, lambda shard: listed(shard.groups, request))
+            if groups.error is None:
+                response.groups.extend(groups.result())
+            elif isinstance(groups.error, KafkaError) and groups.error.error is not Error.NOT_COORDINATOR:
+                return Promise.of(ListGroupsResponse(error_code=groups.error.error))
+        return Promise.of(response)
 
-    def delete_groups(
-        self, request: DeleteGroupsRequest, client: ClientContext
-    ) -> MaybeAwaitable[DeleteGroupsResponse]:
+    def delete_groups(self, request: DeleteGroupsRequest, client: ClientContext) -> Promise[DeleteGroupsResponse]:
         promises = [self._delete_one(group_id) for group_id in dict.fromkeys(request.groups_names)]
-        return value_or_awaitable(gather(promises).map(lambda results: DeleteGroupsResponse(results=results)))
+        return gather(promises).map(lambda results: DeleteGroupsResponse(results=results))
 
     def _delete_one(self, group_id: str) -> Promise[DeleteGroupsResponse.DeletableGroupResult]:
         def result(error: Error) -> DeleteGroupsResponse.DeletableGroupResult:
@@ -217,4 +236,4 @@ class GroupCoordinator:
         deleted: Promise[Error] = self._runtime.write(
             self.partition_for(group_id), lambda shard: shard.expiry.delete(group_id)
         )
-        return deleted.map(result).recover(lambda rejection: result(client_error_for(rejection.error)))
+        return deleted.map(result).recover(KafkaError, lambda rejection: result(client_error_for(rejection.error)))

@@ -14,7 +14,7 @@ GROUP, TYPE = "kafka.coordinator.group", "GroupMetadataManager"
 def register_group_metrics(metrics: Metrics, active_shards: Callable[[], list[GroupShard]]) -> None:
     """Gauges over the partitions that this broker coordinates."""
 
-    def count_in(state: GroupState) -> Callable[[], float]:
+    def count_in(state: str) -> Callable[[], float]:
         return lambda: sum(shard.groups.count_by_state()[state] for shard in active_shards())
 
     def gauge(name: str, read: Callable[[], float]) -> None:
@@ -23,4 +23,4 @@ def register_group_metrics(metrics: Metrics, active_shards: Callable[[], list[Gr
     gauge("NumGroups", lambda: sum(len(shard.groups) for shard in active_shards()))
     gauge("NumOffsets", lambda: sum(shard.offsets.count for shard in active_shards()))
     for state in GroupState:
-        gauge(f"NumGroups{state.value}", count_in(state))
+        gauge(f"NumGroups{state.value}", count_in(state.value))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Protocol, TypeVar
 
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.decision import CoordinatorRecord, Decision
 
 S_co = TypeVar("S_co", covariant=True)
@@ -13,12 +14,14 @@ S_co = TypeVar("S_co", covariant=True)
 class CoordinatorLog(Protocol):
     """The partitions of one internal topic (`__consumer_offsets`) of which this broker may be the leader."""
 
-    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Awaitable[None]:
+    topic: str
+
+    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Promise[None]:
         """Append one record batch as the leader of `leader_epoch`, with acks=all.
 
         Raises KafkaError at once if nothing was written: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS,
-        KAFKA_STORAGE_ERROR, MESSAGE_TOO_LARGE … The awaitable completes when the high watermark has passed the batch;
-        it raises NOT_LEADER_OR_FOLLOWER if this broker lost leadership before that, REQUEST_TIMED_OUT or
+        KAFKA_STORAGE_ERROR, MESSAGE_TOO_LARGE … The promise completes when the high watermark has passed the batch;
+        it fails with NOT_LEADER_OR_FOLLOWER if this broker lost leadership before that, REQUEST_TIMED_OUT or
         NOT_ENOUGH_REPLICAS_AFTER_APPEND if the batch is in the log but was not acknowledged in time.
         Batches of a partition are appended in the order of the calls."""
         ...

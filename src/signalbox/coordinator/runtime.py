@@ -11,20 +11,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
-from signalbox.common.clock import Clock
+from signalbox.common.ids import TopicPartition
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.common.waiting.deadlines import Deadlines
+from signalbox.common.waiting.promise import Promise, gather
 from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.coordinator_context import ContextTimer, CoordinatorContext, Phase
-from signalbox.coordinator.deadlines import Deadlines
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.ports import CoordinatorLog, MakeShard, RecordSerde, Shard
-from signalbox.coordinator.promise import Promise
 from signalbox.coordinator.slices import run_in_slices
 from signalbox.coordinator.write_queue import Batch, WriteQueue
 from signalbox.protocol.error_table import Error, KafkaError
@@ -33,32 +33,11 @@ logger = logging.getLogger(__name__)
 
 S = TypeVar("S", bound=Shard)
 R = TypeVar("R")
-T = TypeVar("T")
 
 
 def new_member_suffix() -> str:
     """The unique part of a member id."""
     return str(uuid.uuid4())
-
-
-def value_or_awaitable(promise: Promise[T]) -> T | Awaitable[T]:
-    """For a handler: the value if `promise` is done, else an awaitable of it."""
-    return promise.value() if promise.done else _wait(promise)
-
-
-def _wait(promise: Promise[T]) -> Awaitable[T]:
-    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-
-    def settle() -> None:
-        if future.done():
-            return  # the connection was closed and its handler cancelled
-        if promise.error is not None:
-            future.set_exception(promise.error)
-        else:
-            future.set_result(promise.value())
-
-    promise.when_done(settle)
-    return future
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +49,25 @@ class ShardType(Generic[S]):
 
 
 class CoordinatorRuntime(Generic[S]):
-    """Must be used on a running loop, which is that of `scheduler`."""
+    """Must be used on a running loop, which is that of `scheduler`. The owner of `deadlines` closes them after
+    `stop`."""
 
     def __init__(
         self,
         log: CoordinatorLog,
         shards: ShardType[S],
-        clock: Clock,
+        deadlines: Deadlines,
         scheduler: TaskScheduler,
         settings: RuntimeSettings,
     ) -> None:
         self._log = log
         self._serde = shards.serde
         self._make_shard = shards.make_shard
-        self._clock = clock
         self._scheduler = scheduler
         self._settings = settings
-        self._builder = BatchBuilder(shards.serde, clock, settings)
+        self._builder = BatchBuilder(shards.serde, deadlines.clock, settings)
         self._contexts: dict[int, CoordinatorContext[S]] = {}
-        self._deadlines = Deadlines(clock, asyncio.get_running_loop)
-        self._tasks: set[asyncio.Future[None]] = set()
+        self._deadlines = deadlines
         self._loaded_partitions: list[int] = []  # partitions since the last log message about them
         self._resigned_partitions: list[int] = []
 
@@ -112,7 +90,7 @@ class CoordinatorRuntime(Generic[S]):
             self._log_when_settled()
             loaded.complete(None)
 
-        logger.debug("coordinator partition %d: loading at leader epoch %d", partition, leader_epoch)
+        logger.debug("coordinator of %s-%d: loading at leader epoch %d", self._log.topic, partition, leader_epoch)
         run_in_slices(self._scheduler, context.load(self._log, self._serde, self._settings.load_buffer_bytes), finish)
         return loaded
 
@@ -123,16 +101,11 @@ class CoordinatorRuntime(Generic[S]):
             del self._contexts[partition]
             self._close(context)
 
-    async def stop(self) -> None:
-        """Resign all partitions and wait until the waiting requests are rejected."""
+    def stop(self) -> Promise[None]:
+        """Resign all partitions; done when the waiting requests are rejected."""
         closed = [self._close(context) for context in self._contexts.values()]
         self._contexts.clear()
-        self._deadlines.stop()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        for unloaded in closed:
-            await _wait(unloaded)
+        return gather(closed).map(lambda _: None)
 
     def _create_context(self, partition: int, leader_epoch: int) -> CoordinatorContext[S]:
         timer = ContextTimer(self._deadlines)
@@ -140,13 +113,13 @@ class CoordinatorRuntime(Generic[S]):
         watch = _Watch(self, partition)
         writes = WriteQueue(self._log, (partition, leader_epoch), self._builder, shard.replay, watch)
         watch.writes = writes
-        context = CoordinatorContext(partition, shard, writes, timer)
+        context = CoordinatorContext(TopicPartition(self._log.topic, partition), shard, writes, timer)
         self._contexts[partition] = context
         return context
 
     def _close(self, context: CoordinatorContext[S]) -> Promise[None]:
         if context.phase is Phase.ACTIVE:
-            self._resigned_partitions.append(context.partition)
+            self._resigned_partitions.append(context.topic_partition.partition)
             asyncio.get_running_loop().call_soon(self._log_when_settled)
         unloaded: Promise[None] = Promise()
         context.phase = Phase.CLOSED
@@ -158,9 +131,10 @@ class CoordinatorRuntime(Generic[S]):
         """One log message for all partitions that were loaded or resigned together."""
         if any(context.phase is Phase.LOADING for context in self._contexts.values()):
             return
+        topic = self._log.topic
         for what, partitions in (("no longer", self._resigned_partitions), ("now", self._loaded_partitions)):
             if partitions:
-                logger.info("%s coordinating %d partitions: %s", what, len(partitions), sorted(partitions))
+                logger.info("%s coordinating %d partitions of %s: %s", what, len(partitions), topic, sorted(partitions))
                 partitions.clear()
 
     # --- decisions
@@ -194,14 +168,10 @@ class CoordinatorRuntime(Generic[S]):
             if now.error is not None:
                 read.fail(now.error)
             else:
-                read.complete(now.value())
+                read.complete(now.result())
 
         context.writes.after_writes().when_done(settle)
         return read
-
-    def fire_due(self) -> None:
-        """Run all due deadlines now: for a clock that a test sets."""
-        self._deadlines.fire_due()
 
     def partitions(self) -> list[int]:
         """The partitions that this broker coordinates, including those that are loading."""
@@ -222,7 +192,7 @@ class CoordinatorRuntime(Generic[S]):
                 run_in_slices(self._scheduler, context.sweep(context.shard.maintenance()))
                 self._schedule_maintenance(context)
 
-        self._deadlines.call_in(self._settings.maintenance_interval_ms, (context, "maintenance"), maintenance)
+        self._deadlines.add(self._settings.maintenance_interval_ms, maintenance)
 
     # --- the event loop
 
@@ -234,19 +204,28 @@ class CoordinatorRuntime(Generic[S]):
         else:
             loop.call_soon(writes.flush)
 
-    def watch_commit(self, writes: WriteQueue, batch: Batch, committed: Awaitable[None], partition: int) -> None:
+    def watch_commit(self, writes: WriteQueue, batch: Batch, committed: Promise[None], partition: int) -> None:
         """Call `settle` with the log's result of the batch, or `give_up_waiting` when the commit times out."""
+        loop = asyncio.get_running_loop()
+        deadline = self._deadlines.add(self._settings.commit_timeout_ms, lambda: writes.give_up_waiting(batch))
 
-        def settle(future: asyncio.Future[None]) -> None:
-            self._tasks.discard(future)
-            self._deadlines.cancel_call(batch)
-            if not future.cancelled():
-                writes.settle(batch, _commit_error(future, partition))
+        def settle() -> None:
+            deadline.cancel()
+            writes.settle(batch, self._commit_error(committed, partition))
 
-        future = asyncio.ensure_future(committed)
-        self._tasks.add(future)
-        future.add_done_callback(settle)
-        self._deadlines.call_in(self._settings.commit_timeout_ms, batch, lambda: writes.give_up_waiting(batch))
+        # Not at once: the commit is observed in the middle of an append or of a follower's fetch.
+        committed.when_done(lambda: loop.call_soon(settle))
+
+    def _commit_error(self, committed: Promise[None], partition: int) -> Error:
+        error = committed.error
+        if error is None:
+            return Error.NONE
+        if isinstance(error, KafkaError):
+            return error.error
+        logger.error(
+            "Unexpected error writing coordinator records of %s-%d", self._log.topic, partition, exc_info=error
+        )
+        return Error.UNKNOWN_SERVER_ERROR
 
 
 class _Watch:
@@ -261,15 +240,5 @@ class _Watch:
     def gathering_began(self) -> None:
         self._flush_soon(self.writes)
 
-    def appended(self, batch: Batch, committed: Awaitable[None]) -> None:
+    def appended(self, batch: Batch, committed: Promise[None]) -> None:
         self._watch_commit(self.writes, batch, committed)
-
-
-def _commit_error(future: asyncio.Future[None], partition: int) -> Error:
-    error = future.exception()
-    if error is None:
-        return Error.NONE
-    if isinstance(error, KafkaError):
-        return error.error
-    logger.error("Unexpected error writing group metadata of partition %d", partition, exc_info=error)
-    return Error.UNKNOWN_SERVER_ERROR

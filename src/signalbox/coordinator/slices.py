@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from signalbox.common.cooperative_task import yielding
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 
-SLICE_SECONDS = 0.000_150  # due actions of `Deadlines` run this long before the event loop runs other code
-
 
 def run_in_slices(
     scheduler: TaskScheduler, steps: Iterator[object], finished: Callable[[], None] = lambda: None

@@ -2,23 +2,28 @@
 
 Decisions of one iteration of the event loop share a batch: a hundred consumers that commit at once cost one append. If
 a batch cannot be appended, all its decisions fail and no state changes. Batches are completed in the order of the log:
-the records are replayed, then `on_completion` is called, then responses are sent. When a commit times out, the response
-is an error, but the batch is in the log: it is replayed when it commits later, but not if leadership is lost first.
+the records are replayed, then decision by decision the effects run and the response is sent. When a commit times out,
+the response is an error, but the batch is in the log: it is replayed and its effects run when it commits later, but not
+if leadership is lost first.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.batch_builder import BatchBuilder, Piece
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, R
 from signalbox.coordinator.ports import CoordinatorLog
-from signalbox.coordinator.promise import Promise
 from signalbox.coordinator.write_errors import WRITTEN_DESPITE_ERROR
+from signalbox.protocol.codec_errors import StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError
+
+logger = logging.getLogger(__name__)
 
 
 class Write:
@@ -32,16 +37,23 @@ class Write:
         self.batches_left = batches
         self.error = Error.NONE
 
-    def conclude(self, error: Error) -> None:
-        """Call `on_completion`, then complete the response; only the first call has an effect."""
-        if self.promise.done:
-            return
-        if self.decision.on_completion is not None:
-            self.decision.on_completion(error)
-        if error is Error.NONE:
+    def commit(self) -> None:
+        """The records are committed and replayed: run the effects, then complete the response unless it timed out."""
+        for effect in self.decision.effects:
+            try:
+                effect()
+            except Exception:
+                logger.exception("Unexpected error in an effect of a coordinator's decision")
+        if not self.promise.is_done:
             self.promise.complete(self.decision.response)
-        else:
-            self.promise.fail(KafkaError(error))
+
+    def fail(self, error: Error) -> None:
+        """Call `on_failure`, then fail the response; only the first call has an effect."""
+        if self.promise.is_done:
+            return
+        if self.decision.on_failure is not None:
+            self.decision.on_failure(error)
+        self.promise.fail(KafkaError(error))
 
 
 @dataclass(slots=True, eq=False)
@@ -61,8 +73,8 @@ class WriteWatch(Protocol):
         """A new batch has its first records: `flush` must be called soon."""
         ...
 
-    def appended(self, batch: Batch, committed: Awaitable[None]) -> None:
-        """A batch is in the log: await `committed` and call `settle`; on a timeout call `give_up_waiting`."""
+    def appended(self, batch: Batch, committed: Promise[None]) -> None:
+        """A batch is in the log: call `settle` when `committed` is done; on a timeout call `give_up_waiting`."""
         ...
 
 
@@ -88,13 +100,18 @@ class WriteQueue:
 
     def submit(self, decision: Decision[R]) -> Promise[R]:
         """The response of `decision`: at once if it has no records, else when they are committed. Fails with the
-        log's error."""
-        pieces = self._builder.pieces(decision.records, decision.atomic) if decision.records else []
+        log's error, or with UNKNOWN_SERVER_ERROR if a record cannot contain a client's string."""
+        try:
+            pieces = self._builder.pieces(decision.records, decision.atomic) if decision.records else []
+        except StringTooLong:
+            rejected = Write(decision, 0)
+            rejected.fail(Error.UNKNOWN_SERVER_ERROR)
+            return rejected.promise
         write = Write(decision, len(pieces))
         if self._closed:
-            write.conclude(Error.NOT_COORDINATOR)
+            write.fail(Error.NOT_COORDINATOR)
         elif not pieces:
-            write.conclude(Error.NONE)
+            write.commit()
         else:
             for piece in pieces:
                 self._gather(write, piece)
@@ -145,7 +162,7 @@ class WriteQueue:
         """The commit timed out: return REQUEST_TIMED_OUT to the clients; the batch stays in flight."""
         if batch in self._in_flight:
             for write, _ in batch.parts:
-                write.conclude(Error.REQUEST_TIMED_OUT)
+                write.fail(Error.REQUEST_TIMED_OUT)
 
     def close(self) -> None:
         """Leadership is lost: fail everything in flight with NOT_COORDINATOR."""
@@ -165,7 +182,11 @@ class WriteQueue:
             write.batches_left -= 1
             if write.error is Error.NONE:
                 write.error = error
-            if not write.batches_left:
-                write.conclude(write.error)
+            if write.batches_left:
+                continue
+            if write.error is Error.NONE:
+                write.commit()
+            else:
+                write.fail(write.error)
         for follower in batch.followers:
             follower.complete(None)

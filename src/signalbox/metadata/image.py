@@ -6,7 +6,7 @@ that it began with. `stamp` grows with every image of a cache, so that a cached 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from signalbox.common.endpoint import Endpoint
@@ -101,3 +101,16 @@ class MetadataImage:
 
 
 EMPTY_IMAGE = MetadataImage({}, {}, {})
+
+
+def deleted_topics(old: MetadataImage, new: MetadataImage, names: Iterable[str]) -> list[str]:
+    """Those of `names` whose topic of the old image does not exist in the new one: it was deleted, and perhaps another
+    topic was created under its name."""
+    deleted = []
+    for name in names:
+        before, after = old.topics.get(name), new.topics.get(name)
+        if before is None:
+            continue
+        if after is None or (ZERO_UUID not in (before.topic_id, after.topic_id) and before.topic_id != after.topic_id):
+            deleted.append(name)
+    return deleted

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from signalbox.pipeline.checkpoint_files import committed_batches, planned_batches
 from signalbox.pipeline.profile import Profile
@@ -53,10 +54,13 @@ class StateFolder:
         path = self.path / "state.json"
         if not path.is_file():
             return None
-        content = json.loads(path.read_text())
+        content = read_state_file(path)
         if content.get("version") != STATE_VERSION:
             raise StateError(f"{path} has version {content.get('version')}, this program knows {STATE_VERSION}")
-        return TableState(**{**content, "profile": Profile(content["profile"])})
+        try:
+            return TableState(**{**content, "profile": Profile(content["profile"])})
+        except (KeyError, TypeError, ValueError) as error:
+            raise _corrupt(path, error) from error
 
     def write(self, state: TableState) -> None:
         """Stores the state, atomically."""
@@ -117,6 +121,24 @@ class StateFolder:
                 f"the checkpoint {self.checkpoint} has batches up to {committed[-1]} but table {self.name} "
                 "holds none of them: put the table back, or remove the checkpoint too"
             )
+
+
+def read_state_file(path: Path) -> dict[str, Any]:
+    """The JSON object in a file that a pipeline wrote beside its table. StateError if the file is corrupt."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise _corrupt(path, error) from error
+    if not isinstance(content, dict):
+        raise _corrupt(path, "it has no JSON object")
+    return content
+
+
+def _corrupt(path: Path, problem: object) -> StateError:
+    return StateError(
+        f"{path} cannot be read: {problem}. Restore the warehouse from a backup, or remove the table and {path.parent} "
+        "to read the topic from its beginning again"
+    )
 
 
 def scratch_directory(warehouse: Path) -> Path:

@@ -14,3 +14,8 @@ class DecodeError(ValueError):
 
 class EncodeError(ValueError):
     """The message cannot be written in this version."""
+
+
+class StringTooLong(EncodeError):
+    """A string has more than 32,767 bytes. That is no fault of the code: a peer's string may become longer than it was
+    on the wire (`lenient_utf8.py`)."""

@@ -12,7 +12,7 @@ from struct import Struct, error
 from typing import NamedTuple
 
 from signalbox.protocol.api_table import request_header_version, response_header_version
-from signalbox.protocol.codec_errors import DecodeError, EncodeError
+from signalbox.protocol.codec_errors import DecodeError, StringTooLong
 from signalbox.protocol.lenient_utf8 import LENIENT
 from signalbox.protocol.varint import read_uvarint
 
@@ -81,7 +81,7 @@ def encode_request_header(api_key: int, api_version: int, correlation_id: int, c
         return _FIXED_AND_LENGTH.pack(api_key, api_version, correlation_id, -1) + tags
     name = client_id.encode()
     if len(name) > 32767:
-        raise EncodeError(f"a client id of {len(name)} bytes: 32767 are allowed")
+        raise StringTooLong(f"a client id of {len(name)} bytes: 32767 are allowed")
     return _FIXED_AND_LENGTH.pack(api_key, api_version, correlation_id, len(name)) + name + tags
 
 

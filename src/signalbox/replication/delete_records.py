@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from signalbox.common.internal_topics import INTERNAL_TOPICS
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import ClusterView
-from signalbox.replication.waiting.promise import Promise, completed
 from signalbox.replication.waiting.purgatory import Purgatory
 
 TO_HIGH_WATERMARK = -1
@@ -90,8 +90,7 @@ class DelayedDeleteRecords:
     def park(self, purgatory: Purgatory, timeout_ms: int) -> Promise[DeleteRecordsResponse]:
         """Wait for the replicas."""
         lists = [deletion.partition.commit_watchers for deletion in self._deletions if deletion.partition is not None]
-        parked = purgatory.park(self, lists, timeout_ms)
-        self.reply.on_abandon = lambda: purgatory.drop(parked)
+        purgatory.park(self, lists, timeout_ms)
         return self.reply
 
 
@@ -119,7 +118,7 @@ def delete_records(
         response.topics.append(entry)
     operation = DelayedDeleteRecords(response, deletions)
     if operation.try_complete():
-        return completed(response)
+        return Promise.of(response)
     return operation.park(purgatory, request.timeout_ms)
 
 

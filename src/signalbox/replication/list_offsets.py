@@ -14,10 +14,14 @@
 A new leader that does not yet know its predecessor's high watermark returns OFFSET_NOT_AVAILABLE to clients
 (LEADER_NOT_AVAILABLE before version 5), not an end offset below one that clients got before (KIP-207; Spark takes a
 decreasing end offset for data loss).
+
+A search by timestamp may need a large batch decompressed, in a thread. Then the response comes later; partitions are
+searched one after the other, so that a request holds one batch at a time.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from signalbox.common.cooperative_task import yield_if_due
@@ -27,7 +31,11 @@ from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOff
 from signalbox.replication.fetch.fetch_read import Isolation, client_isolation, visible_end
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
+from signalbox.replication.produce.unpacking import Unpacking
 from signalbox.storage.log import Log
+from signalbox.storage.segments.timestamp_search import Search
+
+_log = logging.getLogger(__name__)
 
 LATEST = -1
 EARLIEST = -2
@@ -59,8 +67,8 @@ def list_offsets(
     request: ListOffsetsRequest,
     version: int,
     authorize: Callable[[str], bool] | None = None,
-) -> ListOffsetsResponse:
-    """The response; errors are per partition. Yields."""
+) -> Unpacking[ListOffsetsResponse]:
+    """The response, by `UnpackingQueue.run`; errors are per partition. Yields."""
     response = ListOffsetsResponse()
     duplicates = _duplicate_partitions(request)
     for topic in request.topics:
@@ -73,18 +81,22 @@ def list_offsets(
             elif (topic.name, request_partition.partition_index) in duplicates:
                 results.append(_rejection(request_partition.partition_index, Error.INVALID_REQUEST))
             else:
-                results.append(_partition_response(hosted, topic.name, request_partition, request, version))
+                results.append(
+                    (yield from _partition_response(hosted, topic.name, request_partition, request, version))
+                )
         response.topics.append(ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name, partitions=results))
     return response
 
 
 def find_offset(
     partition: Partition, timestamp: int, replica_id: int, isolation: Isolation, leader_epoch: int
-) -> TimestampAndOffset:
-    """(timestamp, offset, leader epoch) for one partition. Raises KafkaError."""
-    log = partition.local_log(leader_epoch, as_leader=replica_id != _DEBUGGING_ID)
+) -> Unpacking[TimestampAndOffset]:
+    """(timestamp, offset, leader epoch) for one partition. Raises KafkaError. Yields."""
+    as_leader = replica_id != _DEBUGGING_ID
     for_client = replica_id == _CONSUMER_ID
-    end = visible_end(partition, log, isolation if for_client else Isolation.LOG_END)
+    visible = isolation if for_client else Isolation.LOG_END
+    log = partition.local_log(leader_epoch, as_leader=as_leader)
+    end = visible_end(partition, log, visible)
     if timestamp == LATEST:
         if for_client and partition.high_watermark_lags:
             raise KafkaError(Error.OFFSET_NOT_AVAILABLE)
@@ -93,15 +105,20 @@ def find_offset(
         return -1, log.log_start_offset, log.epoch_of(log.log_start_offset)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return _UNKNOWN
-    result = _find_by_time(log, timestamp)
-    if result is not None and result[1] < end:
+    searched_epoch = partition.leader_epoch
+    result = yield from _find_by_time(log, timestamp)
+    # Other code ran during the search: another leader may have truncated the log.
+    if partition.local_log(leader_epoch, as_leader=as_leader) is not log or partition.leader_epoch != searched_epoch:
+        raise KafkaError(Error.NOT_LEADER_OR_FOLLOWER)
+    if result is not None and result[1] < visible_end(partition, log, visible):
         return result
     if for_client and partition.high_watermark_lags:
         raise KafkaError(Error.OFFSET_NOT_AVAILABLE)
     return _UNKNOWN
 
 
-def _find_by_time(log: Log, timestamp: int) -> TimestampAndOffset | None:
+def _find_by_time(log: Log, timestamp: int) -> Search:
+    """Yields."""
     return log.offset_of_max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
 
 
@@ -111,24 +128,24 @@ def _partition_response(
     request_partition: ListOffsetsRequest.ListOffsetsPartition,
     request: ListOffsetsRequest,
     version: int,
-) -> PartitionResponse:
-    index = request_partition.partition_index
-    if request_partition.timestamp < 0 and version < _FROM_VERSION.get(request_partition.timestamp, version + 1):
+) -> Unpacking[PartitionResponse]:
+    """Yields."""
+    index, wanted = request_partition.partition_index, request_partition.timestamp
+    if wanted < 0 and version < _FROM_VERSION.get(wanted, version + 1):
         return _rejection(index, Error.UNSUPPORTED_VERSION)
     try:
         partition = hosted.find(topic, index)
         isolation = client_isolation(request.isolation_level)
-        timestamp, offset, epoch = find_offset(
-            partition,
-            request_partition.timestamp,
-            request.replica_id,
-            isolation,
-            request_partition.current_leader_epoch,
+        timestamp, offset, epoch = yield from find_offset(
+            partition, wanted, request.replica_id, isolation, request_partition.current_leader_epoch
         )
     except KafkaError as error:
         if error.error is Error.OFFSET_NOT_AVAILABLE and version < _OFFSET_NOT_AVAILABLE_FROM_VERSION:
             return _rejection(index, Error.LEADER_NOT_AVAILABLE)
         return _rejection(index, error.error)
+    except Exception:  # the search may continue in the scheduler: an error there would leave the connection muted
+        _log.exception("Offset lookup failed unexpectedly (topic=%s, partition=%d)", topic, index)
+        return _rejection(index, Error.UNKNOWN_SERVER_ERROR)
     if version < _LEADER_EPOCH_FROM_VERSION:
         epoch = -1
     return PartitionResponse(partition_index=index, timestamp=timestamp, offset=offset, leader_epoch=epoch)

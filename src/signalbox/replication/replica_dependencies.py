@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from signalbox.common.clock import Clock
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.replication.ports import (
     AlterPartitionSender,
     ClusterView,
@@ -13,7 +13,6 @@ from signalbox.replication.ports import (
     LeadershipListener,
     TopicConfigs,
 )
-from signalbox.replication.waiting.deadlines import Deadlines, Timers
 from signalbox.replication.waiting.purgatory import AtIterationEnd, Purgatory
 from signalbox.storage.files.background import Background, InlineBackground
 
@@ -39,17 +38,16 @@ class Scheduler:
 
     def __init__(
         self,
-        clock: Clock,
-        timers: Timers,
+        deadlines: Deadlines,
         at_iteration_end: AtIterationEnd,
         run_long: Callable[[Callable[[], None]], None],
         threads: Background | None = None,
     ) -> None:
         self.run_long = run_long
         self.threads = threads or InlineBackground()
-        self.clock = clock
+        self.clock = deadlines.clock
         self.at_iteration_end = at_iteration_end
-        self.deadlines = Deadlines(clock, timers)
+        self.deadlines = deadlines
         self.purgatory = Purgatory(self.deadlines, at_iteration_end)
 
     def every(self, interval_ms: float, action: Callable[[], None]) -> None:

@@ -5,7 +5,7 @@ Calls are made on the event loop's thread and never block; operations that must 
     produce         append, pending_append, unpacking     state      partition, follower_state, isr_state
     fetch           fetch, delayed_fetch, fetch_read      ISR        isr_decisions, isr
     fetch sessions  fetch_session, session_cache          roles      leadership, role_changes
-    waiting         purgatory, deadlines, promise         following  fetchers, fetcher, followed
+    waiting         purgatory                             following  fetchers, fetcher, followed
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import random
 from collections.abc import Sequence
 
 from signalbox.common.cooperative_task import yielding
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -43,11 +44,10 @@ from signalbox.replication.list_offsets import list_offsets
 from signalbox.replication.offsets_for_leader_epoch import offsets_for_leader_epoch
 from signalbox.replication.partition import Partition
 from signalbox.replication.produce.append import Appends, Batch, ProduceResult
-from signalbox.replication.produce.unpacking import Unpackings
+from signalbox.replication.produce.unpacking import UnpackingQueue
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.role_changes import RoleChanges
 from signalbox.replication.throttle import Throttles
-from signalbox.replication.waiting.promise import Promise
 from signalbox.storage.append_info import LogSlice
 from signalbox.storage.log_manager import LogManager
 
@@ -84,8 +84,8 @@ class ReplicaManager:
         components = (self.fetchers, progress, self.isr_changes, self.corrupt_logs)
         self._roles = RoleChanges(self.hosted, logs, dependencies, scheduler, components)
         self._leadership = Leadership(dependencies.broker_id, self._roles)
-        self._unpackings = Unpackings(scheduler.threads, scheduler.run_long)
-        self._appends = Appends(self.hosted, scheduler, self._unpackings, logs.flush_appends)
+        self._unpacking_queue = UnpackingQueue(scheduler.threads, scheduler.run_long)
+        self._appends = Appends(self.hosted, scheduler, self._unpacking_queue, logs.flush_appends)
         self._fetches = Fetches(
             self.hosted,
             self.sessions,
@@ -113,7 +113,7 @@ class ReplicaManager:
         self._leadership.close()
         self.fetchers.close()
         self.isr_changes.close()
-        self._unpackings.close()
+        self._unpacking_queue.close()
         self._appends.flush()
         self.scheduler.deadlines.close()
         self.checkpoint_high_watermarks()
@@ -216,9 +216,9 @@ class ReplicaManager:
 
     def list_offsets(
         self, request: ListOffsetsRequest, version: int, authorize: Authorize | None = None
-    ) -> ListOffsetsResponse:
-        """Yields."""
-        return list_offsets(self.hosted, request, version, authorize)
+    ) -> Promise[ListOffsetsResponse]:
+        """ListOffsets. Yields."""
+        return self._unpacking_queue.run(list_offsets(self.hosted, request, version, authorize))
 
     def offsets_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest, authorize: Authorize | None = None

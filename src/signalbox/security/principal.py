@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.messages.default_principal_data import DefaultPrincipalData
 from signalbox.security.oauth.access_token import AccessToken
@@ -107,7 +108,11 @@ def build_principal(builder: PrincipalBuilder, evidence: AuthenticationEvidence)
     except PrincipalRejected:
         raise
     except Exception as error:
-        log.exception("Principal builder failed (listener=%s): the connection is rejected", evidence.listener_name)
+        log.exception(
+            "Principal builder failed (listener=%s): the connection is rejected",
+            evidence.listener_name,
+            extra=CLIENT_CAUSED,
+        )
         raise PrincipalRejected("the principal builder failed") from error
 
 

@@ -4,14 +4,19 @@ listener. The active controller creates the topic when it is missing; until the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 
+from signalbox.client.admin_apis.config_admin import ConfigAdmin
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.producer import Producer, ProducerSettings
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.server.audit_topic_limits import set_missing_limits
 from signalbox.server.telemetry import Telemetry
+
+NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 
 # The timeout is seven days, so that the producer does not give up a batch: it is not known whether such a batch was
 # written.
@@ -23,17 +28,21 @@ class AuditTopicMissing(RuntimeError):
 
 
 class TopicDelivery:
-    """Implements `broker/audit/audit_trail.AuditDelivery`."""
+    """Implements `broker/audit/audit_trail.AuditDelivery`. `topic_configs`: of a new audit topic, for the limits of an
+    old one; empty on dedicated controllers, which leave the topic to the brokers."""
 
     def __init__(
         self,
         settings: Callable[[], ClientSettings],
         create_topic: Callable[[], Awaitable[tuple[int, str]]],
         scheduler: TaskScheduler,
+        topic_configs: Mapping[str, str] = NO_CONFIGS,
     ) -> None:
         self._scheduler = scheduler
         self._settings = settings
         self._create_topic = create_topic
+        self._topic_configs = topic_configs
+        self._limits_task: asyncio.Task[None] | None = None
         self._client: ClusterClient | None = None
         self._producer: Producer | None = None
 
@@ -44,6 +53,8 @@ class TopicDelivery:
             acknowledged.append(await producer.send(AUDIT_TOPIC, value, key))
         await producer.flush()
         await asyncio.gather(*acknowledged)
+        if self._limits_task is None and self._client is not None:
+            self._limits_task = asyncio.create_task(set_missing_limits(ConfigAdmin(self._client), self._topic_configs))
 
     async def _open(self) -> Producer:
         code, message = await self._create_topic()
@@ -57,6 +68,9 @@ class TopicDelivery:
 
     async def close(self) -> None:
         """Stop at once; events that are not acknowledged are lost (drain the audit trail first)."""
+        if self._limits_task is not None:
+            self._limits_task.cancel()
+            await asyncio.wait([self._limits_task])
         if self._producer is not None:
             await self._producer.close()
         if self._client is not None:

@@ -1,5 +1,6 @@
-"""Locates the audit topic for a dedicated controller: its events go to the inter-broker listener of any live broker.
-The brokers create the topic; until a broker is registered, events wait."""
+"""Locates the audit topic: a broker's events go to its own inter-broker listener, those of a dedicated controller to
+the inter-broker listener of any live broker. The brokers create the topic; until a broker is registered, events of
+controllers wait."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.entries.registration import decode_registration
 from signalbox.metadata.layout import BROKER_IDS
 from signalbox.metadata.store.port import MetadataStore
+from signalbox.network.listeners.listener_table import ListenerTable
 from signalbox.protocol.error_table import Error
 
 
@@ -51,3 +53,14 @@ class AuditTopicLocator:
             client_id=f"signalbox-audit-{self._config.node_id}",
             security=self._peers.of(self._endpoints[0]),
         )
+
+
+def own_client_settings(table: ListenerTable, node_id: int, peers: PeerSecurity) -> ClientSettings:
+    """Client settings for the inter-broker listener of this broker."""
+    endpoint = table.row(table.inter_broker_listener_name).advertised
+    assert endpoint is not None
+    return ClientSettings(
+        bootstrap=[Address(endpoint.host, endpoint.port)],
+        client_id=f"signalbox-audit-{node_id}",
+        security=peers.of(endpoint),
+    )

@@ -14,6 +14,8 @@ import os
 import sys
 from datetime import UTC, datetime
 
+from signalbox.common.log_limiter import ClientLineLimits
+
 
 class LineFormat(logging.Formatter):
     """Text lines; `node` precedes the message because several nodes may share a terminal."""
@@ -60,5 +62,6 @@ class JsonFormat(LineFormat):
 def start_logging(node: str) -> None:
     """Log to standard error; LOG_LEVEL (default INFO) and LOG_FORMAT (text or json) come from the environment."""
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(ClientLineLimits())
     handler.setFormatter(JsonFormat(node) if os.environ.get("LOG_FORMAT") == "json" else LineFormat(node))
     logging.basicConfig(level=os.environ.get("LOG_LEVEL", "INFO"), handlers=[handler], force=True)

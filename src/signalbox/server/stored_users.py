@@ -11,6 +11,7 @@ import logging
 import secrets
 from collections.abc import Mapping
 
+from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.configuration.delegation_tokens import DelegationTokens
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import user_entity
@@ -47,7 +48,13 @@ class StoredUsers:
         try:
             credential = decode_credential(_UNKNOWN_USER[mechanism] if text is None else text)
         except BadCredential as error:
-            log.error("User %s cannot authenticate by %s, the stored credential is corrupt: %s", user, mechanism, error)
+            log.error(
+                "User %s cannot authenticate by %s, the stored credential is corrupt: %s",
+                user,
+                mechanism,
+                error,
+                extra=CLIENT_CAUSED,
+            )
             return None
         return None if text is None else credential
 

@@ -20,7 +20,7 @@ from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_retention import deletable_segments
 from signalbox.storage.producers.producer_state import ProducerEntry
-from signalbox.storage.segments.timestamp_search import TimestampedOffset, find_by_timestamp, find_max_timestamp
+from signalbox.storage.segments.timestamp_search import Search, find_by_timestamp, find_max_timestamp
 from signalbox.storage.validation.log_checks import LogChecks
 
 logger = logging.getLogger(__name__)
@@ -147,15 +147,15 @@ class Log(LogChecks):
             return EMPTY_SLICE
         return LogSlice(segment.slice(position, available), base_offset)
 
-    def offset_for_timestamp(self, timestamp: int) -> TimestampedOffset | None:
-        """(timestamp, offset, leader epoch) of the first record that is not older than `timestamp`."""
+    def offset_for_timestamp(self, timestamp: int) -> Search:
+        """The search for the first record that is not older than `timestamp`. Yields."""
         with self._directory.guard(f"searching {self._body.folder}"):
-            return find_by_timestamp(self._body, timestamp)
+            return (yield from find_by_timestamp(self._body, timestamp))
 
-    def offset_of_max_timestamp(self) -> TimestampedOffset | None:
-        """(timestamp, offset, leader epoch) of the first record with the largest timestamp (ListOffsets -3)."""
+    def offset_of_max_timestamp(self) -> Search:
+        """The search for the first record with the largest timestamp (ListOffsets -3). Yields."""
         with self._directory.guard(f"searching {self._body.folder}"):
-            return find_max_timestamp(self._body)
+            return (yield from find_max_timestamp(self._body))
 
     def epoch_of(self, offset: int) -> int:
         """The leader epoch in which `offset` was written, -1 if unknown."""
@@ -190,7 +190,8 @@ class Log(LogChecks):
         corruption, start = self.corruption, self._body.log_start_offset
         assert corruption is not None
         with self._directory.guard(f"truncating {self._body.folder}"):
-            end = self._body.truncate_to(max(offset, corruption.segment_base_offset), corruption.position)
+            place = corruption.segment_base_offset, corruption.position
+            end = self._body.truncate_to(max(offset, corruption.segment_base_offset), place)
             if end <= start:
                 end = start
                 self._body.restart_at(end)

@@ -43,6 +43,7 @@ from signalbox.storage.validation.batch_admission import (
     finish_admission,
     needs_full_validation,
 )
+from signalbox.storage.validation.batch_order import GAPS_ANYWHERE, BatchBehindGap
 
 MAX_LEADER_EPOCH = 2**31 - 1
 _ZSTD = 4  # the last compression code; larger attributes are flags, which need the full validation
@@ -157,11 +158,14 @@ class LogAppends(AppendQueue):
         out.
 
         KafkaError CORRUPT_MESSAGE if a batch is corrupt, does not continue the one before it, or has a later epoch than
-        the sender's `leader_epoch`; then nothing is appended. The write of a large group yields.
+        the sender's `leader_epoch`; then nothing is appended. A last batch behind a gap is left out too. The write of a
+        large group yields.
         """
         self._write_group()
         self._directory.reject_offline()
         headers = self._validated_headers(batches, leader_epoch)
+        if self._body.config.compacts:
+            self._store_last_gap(headers)
         size = headers[-1].position + headers[-1].size_bytes if headers else 0
         first_offset = headers[0].base_offset if headers else self.next_offset
         last_offset = headers[-1].last_offset if headers else first_offset - 1
@@ -184,11 +188,18 @@ class LogAppends(AppendQueue):
         if headers and headers[0].base_offset < self.next_offset <= headers[0].last_offset and self._is_empty():
             self._start_inside_batch(headers[0].base_offset)
         body, expected = self._body, self.next_offset
-        gaps_below, least_epoch = body.gaps_below, body.epochs.latest
+        gaps_below = GAPS_ANYWHERE if body.config.compacts else body.gaps_below  # the leader may have compacted them
+        least_epoch, behind_gap = body.epochs.latest, None
         for header in headers:
             base_offset, epoch = header.base_offset, header.partition_leader_epoch
-            if base_offset != expected and not expected < base_offset <= gaps_below:
+            if base_offset == expected:
+                behind_gap = None
+            elif behind_gap is not None and base_offset < expected:
+                raise KafkaError(Error.CORRUPT_MESSAGE, f"a batch has {behind_gap.fault(base_offset)}")
+            elif not expected < base_offset <= gaps_below:
                 raise KafkaError(Error.CORRUPT_MESSAGE, f"a batch at offset {base_offset}, the log ends at {expected}")
+            else:
+                behind_gap = BatchBehindGap(expected, base_offset, header.position)
             if header.last_offset_delta < 0 or not check_crc(batches, header):
                 raise KafkaError(Error.CORRUPT_MESSAGE, f"the batch at offset {base_offset} is corrupt")
             if not least_epoch <= epoch <= leader_epoch:
@@ -198,7 +209,17 @@ class LogAppends(AppendQueue):
                 )
             least_epoch = max(least_epoch, epoch)
             expected = header.next_offset
+        if behind_gap is not None and len(headers) > 1:
+            headers.pop()  # no batch confirms its offset yet; the next fetch begins with it, and its leader checks it
         return headers
+
+    def _store_last_gap(self, headers: list[BatchHeader]) -> None:
+        """Stores up to where `headers`, which will be appended, have gaps."""
+        for slot in range(len(headers) - 1, -1, -1):
+            base_offset = headers[slot].base_offset
+            if base_offset != (headers[slot - 1].next_offset if slot else self.next_offset):
+                self._body.allow_gaps_to(base_offset)
+                return
 
     def _queue_batches(self, headers: list[BatchHeader], view: memoryview) -> None:
         """Queues `view`, split where a new segment begins."""

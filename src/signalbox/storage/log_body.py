@@ -12,12 +12,14 @@ from collections.abc import Iterable
 
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.files.file_names import (
+    GAP_OFFSET_FILE,
     LEADER_EPOCH_FILE,
     LOG_SUFFIX,
     SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
     offset_name,
     offsets_in,
+    partition_of,
 )
 from signalbox.storage.files.open_files import OpenFile
 from signalbox.storage.leader_epochs import LeaderEpochs
@@ -28,7 +30,6 @@ from signalbox.storage.producers.producer_state import ProducerStates
 from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from signalbox.storage.segments.segment_list import SegmentList
 from signalbox.storage.segments.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_BYTES
-from signalbox.storage.validation.batch_order import GAPS_ANYWHERE
 
 NO_LIMIT = 2**63 - 1
 
@@ -47,6 +48,7 @@ class LogBody:
         "epochs",
         "epochs_verified_to",
         "folder",
+        "gaps_to",
         "has_unexpected_end",
         "log_start_offset",
         "producers",
@@ -69,6 +71,7 @@ class LogBody:
         self.has_unexpected_end = False  # after a clean shutdown the end of the log was not as expected
         self.epochs_verified_to = NO_LIMIT  # behind it, leader epochs are known from the batches alone
         self.compacted_to = 0  # compaction has processed the log below this offset, by Kafka's checkpoint
+        self.gaps_to = 0  # the records of leaders had gaps up to this offset, by the checkpoint of Signalbox
         self._truncations = 0  # the result of a sync that began before a truncation is not valid after it
         self.apply_config(config)
 
@@ -80,7 +83,20 @@ class LogBody:
     @property
     def gaps_below(self) -> int:
         """Below this offset records may be missing in the middle of the log (`batch_order.py`)."""
-        return GAPS_ANYWHERE if self.config.compacts else self.compacted_to
+        return max(self.compacted_to, self.gaps_to)
+
+    def allow_gaps_to(self, offset: int) -> None:
+        """Records of the leader, with a gap before `offset`, will be appended. The offset is stored first: a later
+        recovery would otherwise end the log before the gap."""
+        if offset > self.gaps_below:
+            partition = partition_of(os.path.basename(self.folder))
+            assert partition is not None
+            self.gaps_to = offset
+            self.directory.raise_checkpoint(GAP_OFFSET_FILE, partition, offset)
+
+    def forget_gaps_from(self, offset: int) -> None:
+        """The log ends at `offset`: what is appended from here on has no known gap."""
+        self.compacted_to, self.gaps_to = min(self.compacted_to, offset), min(self.gaps_to, offset)
 
     def apply_config(self, config: LogConfig) -> None:
         """Applies `config` from the next batch on."""
@@ -167,21 +183,22 @@ class LogBody:
         if self.epochs.truncate_from_end(offset):
             self.epochs.save()
 
-    def truncate_to(self, offset: int, position: int | None = None) -> int:
+    def truncate_to(self, offset: int, place: tuple[int, int] | None = None) -> int:
         """Ends the log at `offset`, or at the beginning of the batch that contains it. Returns the new end: that of the
-        last batch, which is below `offset` where records were missing. `position`: where the batch at `offset` begins
-        in its segment, for a batch that cannot be found by its own offset."""
+        last batch, which is below `offset` where records were missing. `place`: (base offset of the segment, position)
+        of the batch at `offset`, for a batch that cannot be found by its own offset."""
         self._truncations += 1
-        self.retire(self.segments.take_after(self.segments.slot_of(offset)))
+        self.retire(self.segments.take_after(self.segments.slot_of(offset if place is None else place[0])))
         active = self.segments.active
         active.activate()
         self._refresh_active()
-        if position is not None:
-            active.truncate_at(position, offset)
+        if place is not None:
+            active.truncate_at(place[1], offset)
         elif (location := active.locate(offset)) is not None:
             offset = min(offset, location[2])
             active.truncate_at(location[0], offset)
         offset = min(offset, self._end_of_last_batch())
+        self.forget_gaps_from(offset)
         self.forget_epochs_from(offset)
         self.recovery_point = min(self.recovery_point, offset)
         self.drop_snapshots_after(offset)
@@ -209,13 +226,14 @@ class LogBody:
         """Deletes everything; the log continues, empty, at `offset`."""
         self._truncations += 1
         self.retire(list(self.segments))
-        self.segments.replace_all(self.new_segment(offset))
+        self.segments.replace_run(0, len(self.segments) - 1, [self.new_segment(offset)])
         self._refresh_active()
         self.epochs.clear()
         self.epochs.save()
         self.producers = ProducerStates()
         self.drop_snapshots_after(-1)
         self.log_start_offset = self.recovery_point = offset
+        self.forget_gaps_from(offset)
 
     def retire(self, segments: Iterable[Segment]) -> None:
         """Takes the files of `segments` out of the log; they are removed later."""

@@ -3,7 +3,8 @@
 After a clean shutdown the active segment's last batches are read from its last index entry on. Otherwise every segment
 from the recovery point on is read, checksums included, and its indexes are rebuilt. The log then ends before the first
 batch that is not complete (a torn tail) or does not continue the one before it (`batch_order.py`). Leader epochs and
-producers are adjusted to that end.
+producers are adjusted to that end. A log that was closed cleanly ends at its recovery point: one that ends before it
+has lost records, even if its last batch is complete.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from signalbox.protocol.records.batch_header import BatchHeader
 from signalbox.storage.directories.log_directory import LogDirectory
@@ -24,6 +24,7 @@ from signalbox.storage.files.file_names import (
     offset_of,
     offsets_in,
 )
+from signalbox.storage.last_run import LastRun
 from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
@@ -31,20 +32,9 @@ from signalbox.storage.producers.producer_replay import replay_producers
 from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from signalbox.storage.segments.segment_list import SegmentList
 from signalbox.storage.segments.segment_scan import scan_batches
-from signalbox.storage.validation.batch_order import GAPS_ANYWHERE, BatchOrder
+from signalbox.storage.validation.batch_order import BatchOrder
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class LastRun:
-    """The checkpoints' values for a log. The defaults are for a folder without any checkpoint."""
-
-    clean: bool = False
-    recovery_point: int = 0
-    log_start_offset: int = 0
-    compacted_to: int = 0
-    high_watermark: int = GAPS_ANYWHERE
 
 
 def create_body(folder: str, directory: LogDirectory, config: LogConfig, start_offset: int = 0) -> LogBody:
@@ -61,18 +51,25 @@ def load_body(folder: str, directory: LogDirectory, config: LogConfig, last_run:
     base_offsets = offsets_in(folder, LOG_SUFFIX)
     if not base_offsets:
         body = create_body(folder, directory, config, last_run.log_start_offset)
+        _check_clean_end(body, last_run.log_start_offset, last_run)
         return body, last_run.log_start_offset
     segments = SegmentList([_segment(folder, base_offset, directory, config) for base_offset in base_offsets])
     epochs = _epochs(folder, directory)
     epochs.load()
     body = LogBody(folder, directory, config, segments, epochs)
-    body.compacted_to = last_run.compacted_to
-    end_offset = _end_offset(body, last_run.high_watermark) if last_run.clean else None
-    if end_offset is None:
+    body.compacted_to, body.gaps_to = last_run.compacted_to, last_run.gaps_to
+    end_offset = _end_offset(body) if last_run.clean else None
+    if end_offset is None or end_offset < last_run.recovery_point:
         body.has_unexpected_end = last_run.clean
         end_offset = _recover(body, last_run)
+    _check_clean_end(body, end_offset, last_run)
+    body.forget_gaps_from(end_offset)
     body.recovery_point = min(max(last_run.recovery_point, base_offsets[0]), end_offset)
     if last_run.log_start_offset > end_offset:
+        logger.warning(
+            "Log restarted (partition=%s, log end offset=%d, before=%d, reason=its log start offset is above its end)",
+            os.path.basename(folder), last_run.log_start_offset, end_offset,
+        )  # fmt: skip
         body.restart_at(last_run.log_start_offset)
         return body, last_run.log_start_offset
     body.log_start_offset = max(base_offsets[0], last_run.log_start_offset)
@@ -82,6 +79,17 @@ def load_body(folder: str, directory: LogDirectory, config: LogConfig, last_run:
     body.producers = replay_producers(directory.disk.file_system, folder, segments, end_offset)
     segments.active.activate()
     return body, end_offset
+
+
+def _check_clean_end(body: LogBody, end_offset: int, last_run: LastRun) -> None:
+    """Compares the end of a log with its recovery point, which a clean shutdown leaves at the end."""
+    if last_run.clean and end_offset < last_run.recovery_point:
+        body.has_unexpected_end = True
+        logger.warning(
+            "Log truncated since its clean shutdown (partition=%s, log end offset=%d, before=%d): its log directory "
+            "counts as not cleanly shut down",
+            os.path.basename(body.folder), end_offset, last_run.recovery_point,
+        )  # fmt: skip
 
 
 def _epochs(folder: str, directory: LogDirectory) -> LeaderEpochs:
@@ -107,17 +115,17 @@ def _remove_leftovers(folder: str, directory: LogDirectory) -> None:
             directory.disk.file_system.remove(os.path.join(folder, name))
 
 
-def _end_offset(body: LogBody, high_watermark: int) -> int | None:
+def _end_offset(body: LogBody) -> int | None:
     """The end offset of a cleanly closed log; None if its active segment does not end with a complete batch, or if one
     of its last batches does not continue the one before."""
     active = body.segments.active
     saved = active.load_indexes()
     indexed = active.index.last_within(active.written) if saved else None
     start, indexed_offset = indexed or (0, None)
-    order, end_position = _order(body, high_watermark, active.base_offset), 0
+    order, end_position = BatchOrder(body.epochs, body.gaps_below, active.base_offset), 0
     for batch in active.headers(start):
         if indexed_offset is not None:  # the base offset of the first batch is checked against its index entry
-            order.next_offset = indexed_offset - batch.last_offset_delta
+            order.continue_at(indexed_offset - batch.last_offset_delta)
             indexed_offset = None
         if order.fault(batch) is not None:
             return None
@@ -125,66 +133,65 @@ def _end_offset(body: LogBody, high_watermark: int) -> int | None:
     return order.next_offset if end_position == active.written else None
 
 
-def _order(body: LogBody, high_watermark: int, next_offset: int) -> BatchOrder:
-    """Only committed records are ever compacted: above the high watermark a gap is corruption in any log."""
-    gaps_below = max(min(body.gaps_below, high_watermark), body.compacted_to)
-    return BatchOrder(body.epochs, gaps_below, next_offset)
-
-
 def _recover(body: LogBody, last_run: LastRun) -> int:
     """Reads everything from the recovery point on; truncates the log at the first fault. Returns its end offset."""
     segments = body.segments
-    epochs_before = list(body.epochs.epochs)
+    epochs_before, segments_before, bytes_before = list(body.epochs.epochs), len(segments), segments.size_bytes()
+    end_before = max(last_run.recovery_point, segments.active.base_offset)  # at least
     slot = segments.slot_of(last_run.recovery_point)
-    batches = _IntactBatches(body, _order(body, last_run.high_watermark, segments[slot].base_offset))
+    batches = _IntactBatches(body, BatchOrder(body.epochs, body.gaps_below, segments[slot].base_offset))
     while slot < len(segments):
         segment = segments[slot]
-        if not batches.order.may_begin_at(segment.base_offset):
-            batches.fault = f"a segment begins at offset {segment.base_offset}"
-            _drop_after(body, slot - 1, batches)
+        if not batches.continue_with(segment):
+            _drop_after(body, slot - 1)
             break
         segment.rebuild(batches.of(segment))
         if segment.size < segment.written:
-            size_bytes = segment.written
             body.directory.disk.file_system.truncate(segment.file().fd, segment.size)
             segment.written = segment.size
-            _drop_after(body, slot, batches, size_bytes)
+            _drop_after(body, slot)
         segment.save_indexes(final=segment is not segments.active)
         slot += 1
     end_offset = batches.order.next_offset
-    if batches.wrong_epoch_from is not None:
-        end_offset = body.truncate_to(batches.wrong_epoch_from)
+    end_before = max(end_before, end_offset)
+    if batches.corrupt_from is not None:
+        end_offset = body.truncate_to(batches.corrupt_from, batches.corrupt_place)
     if body.epochs.epochs != epochs_before:
         body.epochs.save()
+    dropped, lost_bytes = segments_before - len(segments), bytes_before - segments.size_bytes()
+    if dropped or lost_bytes:
+        _log_truncation(body, (end_offset, end_before), batches.fault, lost_bytes, dropped)
     return end_offset
 
 
-def _drop_after(body: LogBody, slot: int, batches: _IntactBatches, size_bytes: int = 0) -> None:
-    """Removes everything behind the complete batches of the segment in `slot`."""
-    segment, dropped = body.segments[slot], len(body.segments) - slot - 1
-    lost_bytes = max(0, size_bytes - segment.size)
-    if batches.fault is None:
+def _drop_after(body: LogBody, slot: int) -> None:
+    """Removes the segments behind the one in `slot`, which becomes the active one."""
+    body.retire(body.segments.take_after(slot))
+    body.apply_config(body.config)
+
+
+def _log_truncation(body: LogBody, end: tuple[int, int], fault: str | None, lost_bytes: int, dropped: int) -> None:
+    """`end`: the end offset, and what it was before, at least."""
+    values = (body.segments.active.path(LOG_SUFFIX), end[0], os.path.basename(body.folder), end[1])
+    if fault is None:
         logger.warning(
-            "Log segment %s truncated to offset %d by recovery (bytes=%d, later segments=%d): no complete batch "
-            "follows",
-            segment.path(LOG_SUFFIX), batches.order.next_offset, lost_bytes, dropped,
+            "Log segment %s truncated to offset %d by recovery (partition=%s, before>=%d, bytes=%d, later segments=%d):"
+            " no complete batch follows", *values, lost_bytes, dropped,
         )  # fmt: skip
     else:
         logger.error(
-            "Log segment %s is corrupt: truncated to offset %d by recovery (%s, bytes=%d, later segments=%d). A "
-            "follower fetches the rest from its leader; a topic that was compacted before needs "
-            "cleanup.policy=compact,delete",
-            segment.path(LOG_SUFFIX), batches.order.next_offset, batches.fault, lost_bytes, dropped,
+            "Log segment %s is corrupt: truncated to offset %d by recovery (partition=%s, before>=%d, reason=%s, "
+            "bytes=%d, later segments=%d). A follower fetches the rest from its leader", *values, fault, lost_bytes,
+            dropped,
         )  # fmt: skip
-    body.retire(body.segments.take_after(slot))
-    body.apply_config(body.config)
 
 
 class _IntactBatches:
     """The batches of a log, segment by segment, as long as they are complete and in order; records their leader epochs.
 
     An epoch later than all known ones is accepted, since the cache may be older than the log after a power failure. If
-    an earlier one follows, the later one was corrupt: the log ends at `wrong_epoch_from`.
+    an earlier one follows, the later one was corrupt. The same applies to a batch behind a gap. The log then ends at
+    `corrupt_from`, and the batch there is at `corrupt_place` (base offset of its segment, position) if that is known.
     """
 
     def __init__(self, body: LogBody, order: BatchOrder) -> None:
@@ -192,7 +199,20 @@ class _IntactBatches:
         self._cached_epoch = body.epochs.latest
         self.order = order
         self.fault: str | None = None
-        self.wrong_epoch_from: int | None = None
+        self.corrupt_from: int | None = None
+        self.corrupt_place: tuple[int, int] | None = None
+        self._segment_base_offset = order.next_offset
+
+    def continue_with(self, segment: Segment) -> bool:
+        """Whether this segment may follow the batches so far."""
+        if self._finds_corrupt_before(segment.base_offset):
+            return False
+        if not self.order.may_begin_at(segment.base_offset):
+            self.fault = f"a segment begins at offset {segment.base_offset}"
+            return False
+        self.order.continue_at(segment.base_offset)
+        self._segment_base_offset = segment.base_offset
+        return True
 
     def of(self, segment: Segment) -> Iterator[BatchHeader]:
         """The batches of one segment. The next segment may follow when all of them were read."""
@@ -201,12 +221,22 @@ class _IntactBatches:
             if batch.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
                 self.fault = f"last offset {batch.last_offset} is too far from the segment's first"
                 return
+            if self._finds_corrupt_before(batch.base_offset):
+                return
             self.fault = self.order.fault(batch)
             if self.fault is not None:
                 if self._cached_epoch <= batch.partition_leader_epoch < epochs.latest:
-                    self.wrong_epoch_from = epochs.start_offsets[-1]
+                    self.corrupt_from = epochs.start_offsets[-1]
                 return
             if 0 <= self._cached_epoch < batch.partition_leader_epoch:
                 self._body.epochs_verified_to = min(self._body.epochs_verified_to, batch.base_offset)
             epochs.assign_if_later(batch.partition_leader_epoch, batch.base_offset)
             yield batch
+
+    def _finds_corrupt_before(self, next_base_offset: int) -> bool:
+        batch = self.order.corrupt_before(next_base_offset)
+        if batch is None:
+            return False
+        self.fault, self.corrupt_from = batch.fault(next_base_offset), batch.offset
+        self.corrupt_place = self._segment_base_offset, batch.position
+        return True

@@ -35,6 +35,7 @@ from signalbox.storage.files.file_names import (
     CLEANER_OFFSET_FILE,
     DELETED_FOLDER_SUFFIX,
     FUTURE_FOLDER_SUFFIX,
+    GAP_OFFSET_FILE,
     HIGH_WATERMARK_FILE,
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
@@ -45,12 +46,12 @@ from signalbox.storage.files.file_names import (
 from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.files.open_files import OpenFiles
 from signalbox.storage.files.spare_descriptors import OutOfDescriptors, is_out_of_descriptors
+from signalbox.storage.last_run import LastRuns
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_loader import LastRun, create_body, load_body
+from signalbox.storage.log_loader import create_body, load_body
 from signalbox.storage.log_metrics import LogMetrics
 from signalbox.storage.segments.segment import Disk
-from signalbox.storage.validation.batch_order import GAPS_ANYWHERE
 
 logger = logging.getLogger(__name__)
 
@@ -128,14 +129,10 @@ class LogManager:
         check_owner(directory.path, meta, cluster_id, node_id)
         directory.directory_id = meta.directory_id
         clean_broker_epoch = read_and_remove_marker(file_system, directory.path)
-        clean = clean_broker_epoch is not None
         directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH if clean_broker_epoch is None else clean_broker_epoch
-        recovery_points = directory.read_checkpoint(RECOVERY_POINT_FILE)
-        start_offsets = directory.read_checkpoint(LOG_START_OFFSET_FILE)
-        high_watermarks = directory.read_checkpoint(HIGH_WATERMARK_FILE)
-        compacted_to = directory.read_checkpoint(CLEANER_OFFSET_FILE)
+        last_runs = LastRuns(directory, clean_broker_epoch is not None)
         names = sorted(os.listdir(directory.path))
-        lost = lost_partitions({*recovery_points, *high_watermarks}, names)
+        lost = lost_partitions(last_runs.partitions, names)
         if lost:
             # Before any checkpoint is replaced: after that, only the directory id shows that partitions are missing.
             directory.directory_id = new_uuid()
@@ -155,19 +152,15 @@ class LogManager:
             topic_partition = partition_of(name)
             if topic_partition is None or not os.path.isdir(folder):
                 continue
-            last_run = LastRun(
-                clean,
-                recovery_points.get(topic_partition, 0),
-                start_offsets.get(topic_partition, 0),
-                compacted_to.get(topic_partition, 0),
-                high_watermarks.get(topic_partition, GAPS_ANYWHERE),
-            )
-            body, end_offset = load_body(folder, directory, config_of(topic_partition.topic), last_run)
+            config = config_of(topic_partition.topic)
+            body, end_offset = load_body(folder, directory, config, last_runs.of(topic_partition, config))
             log = Log(topic_partition, read_topic_id(folder), body, end_offset)
-            log.restore_high_watermark(high_watermarks.get(topic_partition, 0))
+            log.restore_high_watermark(last_runs.high_watermarks.get(topic_partition, 0))
             if body.has_unexpected_end:  # the marker claims a complete log: the controller would regard it as intact
                 directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH
             self._add_loaded(log)
+        if not last_runs.gaps_are_known:  # from now on, the gaps that a log may have are known
+            self._checkpoint_gaps(directory, sync=True)
 
     def _add_loaded(self, log: Log) -> None:
         """Adds a log that was found. If it was found twice, a move was interrupted after its copy was complete: the
@@ -347,6 +340,12 @@ class LogManager:
         directory.write_checkpoint(HIGH_WATERMARK_FILE, _offsets(logs, lambda log: log.high_watermark), sync)
         compacted = [log for log in logs if log.body.compacted_to]  # by Apache Kafka; the value moves with the log
         directory.write_checkpoint(CLEANER_OFFSET_FILE, _offsets(compacted, lambda log: log.body.compacted_to))
+        self._checkpoint_gaps(directory, sync)
+
+    def _checkpoint_gaps(self, directory: LogDirectory, sync: bool) -> None:
+        with no_yield():  # a log may store a later gap at any time; an earlier one must not replace it
+            logs = [log for log in self._logs_in(directory) if log.body.gaps_to]
+            directory.write_checkpoint(GAP_OFFSET_FILE, _offsets(logs, lambda log: log.body.gaps_to), sync)
 
     def run_retention(self) -> int:
         """Deletes segments by retention, and files whose removal is due; returns how many segments were deleted."""

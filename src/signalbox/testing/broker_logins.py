@@ -36,11 +36,9 @@ def names_own_security(overrides: Iterable[str]) -> list[str]:
     return [key for key in overrides if key in _OWN_SECURITY or key.startswith(("sasl.", "signalbox.sasl.", *of_peers))]
 
 
-def speaks_securely(properties: str) -> bool:
+def speaks_securely(properties: Mapping[str, str]) -> bool:
     """True if a server.properties has the keys that `BrokerLogins.properties` adds."""
-    return any(
-        line.startswith(_PROTOCOL_MAP) and f"{_LISTENERS[0]}:SASL_" in line.upper() for line in properties.splitlines()
-    )
+    return f"{_LISTENERS[0]}:SASL_" in properties.get(_PROTOCOL_MAP, "").upper()
 
 
 class BrokerLogins:

@@ -16,7 +16,7 @@ _LOWEST, _HIGHEST = 20_000, 32_000
 _TRIES = 200
 
 
-def neighbouring_ports(count: int, random: Random) -> int:
+def consecutive_ports(count: int, random: Random) -> int:
     """The first of `count` consecutive ports that are free now. OSError if there are none."""
     lowest, highest = port_range(
         os.environ.get("PYTEST_XDIST_WORKER", "gw0"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
@@ -30,12 +30,12 @@ def neighbouring_ports(count: int, random: Random) -> int:
             except OSError:
                 continue
             return first
-    raise OSError(f"no {count} neighbouring free ports between {lowest} and {highest}")
+    raise OSError(f"no {count} consecutive free ports between {lowest} and {highest}")
 
 
 def free_ports(count: int) -> list[int]:
     """`count` ports that are free now."""
-    first = neighbouring_ports(count, Random())
+    first = consecutive_ports(count, Random())
     return list(range(first, first + count))
 
 

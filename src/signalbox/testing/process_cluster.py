@@ -21,8 +21,9 @@ from pathlib import Path
 from random import Random
 from typing import IO, Any, Self
 
+from signalbox.configuration.config_file import ConfigFileError, read_config_file
 from signalbox.testing.broker_logins import BrokerLogins, speaks_securely
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.generated_file import is_kept, write_generated
 
 FIRST_CONTROLLER_ID = 101
@@ -56,6 +57,11 @@ class BrokerProcess:
     @property
     def log_file(self) -> Path:
         return self.folder / "broker.log"
+
+    @property
+    def lock_files(self) -> tuple[Path, ...]:
+        """The files that are locked while the node runs: its log if this class started it, and a broker's data."""
+        return self.log_file, self.folder / "data" / ".lock"
 
     @property
     def running(self) -> bool:
@@ -95,7 +101,7 @@ class ProcessCluster:
         self.secured = secured
         self._logins = BrokerLogins(folder)
         self._module = module
-        self._first_port = first_port or neighbouring_ports(3 * brokers + controllers, Random())
+        self._first_port = first_port or consecutive_ports(3 * brokers + controllers, Random())
         self._overrides = dict(overrides or {})
         self._per_broker = {node_id: dict(values) for node_id, values in (per_broker or {}).items()}
         self.brokers = {
@@ -127,8 +133,9 @@ class ProcessCluster:
 
     def write_files(self) -> list[Path]:
         """Writes every server.properties, as `start` does too; returns the files that were edited by hand, which are
-        kept. ClusterFailed, and nothing is written, if a broker of the folder runs or the folder cannot be written."""
-        running = [broker.name for broker in self.brokers.values() if _is_locked(broker.folder / "data" / ".lock")]
+        kept. ClusterFailed, and nothing is written, if a node of the folder runs, an edited file cannot be read, or the
+        folder cannot be written."""
+        running = [node.name for node in self.nodes.values() if any(map(_is_locked, node.lock_files))]
         if running:
             raise ClusterFailed(
                 f"{' and '.join(running)} of {self.folder} already run: stop them or take another folder"
@@ -138,13 +145,16 @@ class ProcessCluster:
                 self.secured = not self._kept_in_the_open()
         except OSError as error:
             raise ClusterFailed(f"{error.filename} cannot be read: {error.strerror}") from error
+        except ConfigFileError as error:
+            raise ClusterFailed(f"{error}; or delete the file to have it generated again") from error
         return [node.properties_file for node in self.nodes.values() if not self._write_properties(node)]
 
     def _kept_in_the_open(self) -> bool:
         """True if an edited server.properties has brokers that do not log in: then no broker must log in."""
         for node in self.nodes.values():
             texts = self._texts(node)
-            if is_kept(node.properties_file, *texts) and not speaks_securely(node.properties_file.read_text()):
+            file = node.properties_file
+            if is_kept(file, *texts) and not speaks_securely(read_config_file(file).values):
                 return True
         return False
 
@@ -309,6 +319,7 @@ class ProcessCluster:
 
     def _spawn(self, broker: BrokerProcess) -> IO[bytes]:
         with broker.log_file.open("ab") as log:
+            _lock(log, broker)
             broker.process = subprocess.Popen(
                 [sys.executable, "-m", self._module, str(broker.properties_file)],
                 stdin=subprocess.DEVNULL,
@@ -333,8 +344,17 @@ class ProcessCluster:
         broker.ready = json.loads(line.splitlines()[-1])
 
 
+def _lock(log: IO[bytes], node: BrokerProcess) -> None:
+    """Locks the log of a node that is to be started. The process inherits the lock with the file, and holds it until
+    it ends, in whatever way. A controller has no data directory whose lock could show that it runs."""
+    try:
+        fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ClusterFailed(f"{node.name} already runs with the log {log.name}") from None
+
+
 def _is_locked(file: Path) -> bool:
-    """True if a running broker holds the lock of its log directory."""
+    """True if a running node holds the lock."""
     try:
         with file.open("r+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

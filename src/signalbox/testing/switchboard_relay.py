@@ -73,7 +73,7 @@ class Relay(asyncio.Protocol):
         self._target: asyncio.Transport | None = None
         self._to_target = _Direction(line, is_answer=False)
         self._to_caller = _Direction(line, is_answer=True)
-        self._dialling: asyncio.Task[None] | None = None
+        self._connecting: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -81,7 +81,7 @@ class Relay(asyncio.Protocol):
         transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
         self._to_caller.to = transport
         self._line.relays.add(self)
-        self._dialling = asyncio.get_running_loop().create_task(self._dial())
+        self._connecting = asyncio.get_running_loop().create_task(self._dial())
 
     async def _dial(self) -> None:
         address = self._line.next_target()
@@ -136,8 +136,8 @@ class Relay(asyncio.Protocol):
     def cut(self) -> None:
         """Closes both sides at once."""
         self._line.relays.discard(self)
-        if self._dialling is not None and not self._dialling.done():
-            self._dialling.cancel()
+        if self._connecting is not None and not self._connecting.done():
+            self._connecting.cancel()
         for direction in (self._to_target, self._to_caller):
             direction.stop()
         for transport in (self._caller, self._target):

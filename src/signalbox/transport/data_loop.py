@@ -42,7 +42,7 @@ class LoopMember(Protocol):
         ...
 
 
-class Flushable(Protocol):
+class UnsentOutput(Protocol):
     def flush(self) -> None:
         """Send what is queued. Must not raise."""
         ...
@@ -63,7 +63,7 @@ class DataLoop:
         self._ready: list[tuple[int, int]] = []
         self._runnable: list[Callable[[], None]] = []
         self._end_callbacks: list[Callable[[], None]] = []
-        self._dirty: list[Flushable] = []
+        self._dirty: list[UnsentOutput] = []
         self._scheduled_iteration: asyncio.Handle | None = None
         self._had_iteration = False
         self._in_iteration = False
@@ -125,7 +125,7 @@ class DataLoop:
         self._end_callbacks.append(callback)
         self._schedule_iteration()
 
-    def flush_soon(self, member: Flushable) -> None:
+    def flush_soon(self, member: UnsentOutput) -> None:
         """`member` has something to send: it is flushed once, at the end of the iteration."""
         self._dirty.append(member)
         if not self._in_iteration:

@@ -1,9 +1,9 @@
 """One dedicated controller (F15): it registers for brokers only, takes part in the controller election, and serves the
 requests between brokers and itself.
 
-Start: open the store and read the cluster id; bind the sockets, the metrics page's too; register; serve the sockets;
-join the election. Then it is ready, whichever node is elected. Stop: close the connections, leave the election; its
-claim, if it has one, ends with the session.
+Start: open the store and read the cluster id; watch that no older copy replaces the store; bind the sockets, the
+metrics page's too; register; serve the sockets; join the election. Then it is ready, whichever node is elected. Stop:
+close the connections, leave the election; its claim, if it has one, ends with the session.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from signalbox.server.audit_delivery import AuditWriter
 from signalbox.server.housekeeping import Housekeeping
 from signalbox.server.node_registration import controller_registration
 from signalbox.server.store.finalized_features import reject_unsupported_features
+from signalbox.server.store.store_guard import StoreGuard
 from signalbox.wiring.controller_node_components import ControllerNodeComponents, build_controller_node
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ class ControllerNode:
         self.clock = SystemClock()
         self._store: MetadataStore | None = None
         self._components: ControllerNodeComponents | None = None
+        self._store_guard: StoreGuard | None = None
         self._housekeeping: Housekeeping | None = None
         self._failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._metrics_port = -1
@@ -62,6 +64,8 @@ class ControllerNode:
         components = self._components = await build_controller_node(
             self.config, store, cluster_id, self.clock, scheduler, self._fail
         )
+        guard = self._store_guard = StoreGuard(store, self.config, self._fail)
+        await guard.start(directories=())
         await components.server.start_listening()
         if components.metrics_page is not None:
             self._metrics_port = await components.metrics_page.start()
@@ -113,6 +117,8 @@ class ControllerNode:
         if components is not None:
             if self._housekeeping is not None:
                 await self._housekeeping.stop(_AUDIT_DRAIN_S if controlled else 0.0)
+            if self._store_guard is not None:
+                await self._store_guard.stop(controlled)
             await components.stop()
         if self._store is not None:
             await self._store.close()

@@ -7,7 +7,7 @@ that another controller must be elected.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse
@@ -151,7 +151,7 @@ async def build_controller_node(
         authorizer=security.authorizer,
         serde=security.principals.serde,
         audit=telemetry.audit,
-        advertised=AdvertisedVersions(_LocalVersions(), forced_control_plane=False, ceilings=ceilings),
+        advertised=AdvertisedVersions(None, forced_control_plane=False, ceilings=ceilings),
         misroutes=telemetry.misroutes,
         software=telemetry.software,
         token_secret=token_secret(config.values),
@@ -196,11 +196,3 @@ class _NoForwarder:
 
     def forward(self, request: ApiRequest) -> Awaitable[FinalResponse]:
         raise KafkaError(Error.NOT_CONTROLLER, "this controller is not active")
-
-
-class _LocalVersions:
-    """Implements `broker/routing/advertised_versions.ControllerVersions`: a controller advertises its own versions
-    only."""
-
-    def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
-        return None

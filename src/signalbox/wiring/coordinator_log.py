@@ -1,36 +1,33 @@
-"""The group coordinator's log: `__consumer_offsets` as replication hosts it (`coordinator/ports.CoordinatorLog`)."""
+"""A coordinator's log: its internal topic as replication hosts it (`coordinator/ports.CoordinatorLog`)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from typing import Protocol
 
 from signalbox.common.ids import TopicPartition
-from signalbox.common.internal_topics import OFFSETS_TOPIC
-from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.produce.pending_append import ACKS_ALL, PendingAppend
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.log import Log
 
 
-class ReplicatedOffsetsLog:
-    """Appends with acks=all and reads whole batches of partitions that this broker leads."""
+class ReplicatedCoordinatorLog:
+    """Appends with acks=all and reads whole batches of those partitions of `topic` that this broker leads."""
 
-    def __init__(self, replicas: ReplicaManager, commit_timeout_ms: int) -> None:
+    def __init__(self, replicas: ReplicaManager, topic: str, commit_timeout_ms: int) -> None:
+        self.topic = topic
         self._replicas = replicas
         self._commit_timeout_ms = commit_timeout_ms
 
-    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Awaitable[None]:
+    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Promise[None]:
         self._leader_log(partition, leader_epoch)
         append = self._replicas.append(
-            [(TopicPartition(OFFSETS_TOPIC, partition), batch)], ACKS_ALL, self._commit_timeout_ms, from_client=False
+            [(TopicPartition(self.topic, partition), batch)], ACKS_ALL, self._commit_timeout_ms, from_client=False
         )
-        if append.done:
-            _raise_rejection(append.value[0])
-        return self._committed(append)
-
-    async def _committed(self, append: Awaitable[list[PendingAppend]]) -> None:
-        _raise_rejection((await append)[0])
+        if append.is_done:
+            _raise_rejection(append.result())
+        return append.map(_raise_rejection)
 
     def start_offset(self, partition: int) -> int:
         return self._leader_log(partition).log_start_offset
@@ -46,28 +43,38 @@ class ReplicatedOffsetsLog:
         return records.read() if not isinstance(records, bytes) else records
 
     def _leader_log(self, partition: int, leader_epoch: int = -1) -> Log:
-        hosted = self._replicas.partition(OFFSETS_TOPIC, partition)
+        hosted = self._replicas.partition(self.topic, partition)
         if hosted is None:
             raise KafkaError(Error.NOT_LEADER_OR_FOLLOWER)
         return hosted.local_log(leader_epoch)
 
 
-def _raise_rejection(append: PendingAppend) -> None:
+def _raise_rejection(appends: list[PendingAppend]) -> None:
+    [append] = appends
     if append.error:
         raise KafkaError(Error.of(append.error), append.error_message)
 
 
-class OffsetsLeadership:
-    """Implements `replication/ports.LeadershipListener`: the leader of a `__consumer_offsets` partition coordinates its
-    groups."""
+class Coordinator(Protocol):
+    """What coordinates the partitions of an internal topic: `GroupCoordinator`."""
 
-    def __init__(self) -> None:
-        self.coordinator: GroupCoordinator | None = None
+    def on_elected(self, partition: int, leader_epoch: int) -> None: ...
+
+    def on_resigned(self, partition: int, leader_epoch: int | None) -> None: ...
+
+
+class CoordinatorLeadership:
+    """Implements `replication/ports.LeadershipListener`: the leader of a partition of `topic` coordinates its groups
+    or transactions. `coordinator` is set when it exists, since it needs the replica manager."""
+
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
+        self.coordinator: Coordinator | None = None
 
     def on_elected(self, topic_partition: TopicPartition, leader_epoch: int) -> None:
-        if topic_partition.topic == OFFSETS_TOPIC and self.coordinator is not None:
+        if topic_partition.topic == self._topic and self.coordinator is not None:
             self.coordinator.on_elected(topic_partition.partition, leader_epoch)
 
     def on_resigned(self, topic_partition: TopicPartition, leader_epoch: int | None) -> None:
-        if topic_partition.topic == OFFSETS_TOPIC and self.coordinator is not None:
+        if topic_partition.topic == self._topic and self.coordinator is not None:
             self.coordinator.on_resigned(topic_partition.partition, leader_epoch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from random import Random
+from functools import partial
 
 from signalbox.broker.api_request import Handler
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
@@ -31,7 +31,7 @@ from signalbox.broker.handlers.groups.describe_groups import (
     ListGroupsHandler,
 )
 from signalbox.broker.handlers.groups.find_coordinator import FindCoordinatorHandler
-from signalbox.broker.handlers.groups.group_membership import GroupMembershipHandler
+from signalbox.broker.handlers.groups.group_membership import GroupMembershipHandler, ResponsePacer
 from signalbox.broker.handlers.groups.offset_commit import OffsetCommitHandler, OffsetDeleteHandler
 from signalbox.broker.handlers.groups.offset_fetch import OffsetFetchHandler
 from signalbox.broker.handlers.log_dirs.alter_replica_log_dirs import AlterReplicaLogDirsHandler
@@ -61,10 +61,9 @@ from signalbox.broker.metrics.client_software import ClientSoftware
 from signalbox.broker.ports import AclReading, ActiveController, StoredConfigs, TopicCreation
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.quotas.throttling import Throttling
-from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.broker.router import Router
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
-from signalbox.broker.routing.exposed_controller import ExposedController, RealController
+from signalbox.broker.routing.exposed_controller import AdvertisedController
 from signalbox.broker.routing.misroutes import MisrouteLog
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.common.audit_event import AuditSink
@@ -73,12 +72,12 @@ from signalbox.configuration.delegation_tokens import DelegationTokens
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.principal import PrincipalSerde
 from signalbox.server.local_epochs import LocalEpochs
-from signalbox.wiring.controller_to_broker import ControlRequests
 
 _TOKEN_CHANGES = (
     ApiKey.CREATE_DELEGATION_TOKEN,
@@ -116,7 +115,7 @@ class ControllerHandlerDependencies:
 class HandlerDependencies(ControllerHandlerDependencies):
     """Dependencies of the handlers of a broker."""
 
-    forwards: bool
+    exposed: AdvertisedController
     replicas: ReplicaManager
     recent_disconnects: RecentDisconnects
     coordinator: GroupCoordinator
@@ -128,7 +127,6 @@ class HandlerDependencies(ControllerHandlerDependencies):
     forwarder: FilteringForwarder
     tokens: DelegationTokens | None
     stored: StoredConfigs
-    control: ControlRequests
     epoch_checks: EpochChecks
     new_topic_configs: NewTopicConfigs
     scheduler: TaskScheduler
@@ -195,7 +193,6 @@ def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
     """Returns one handler for each API in `broker/routes.py`."""
     node_id, authorizer, cache = components.epochs.node_id, components.authorizer, components.cache
     coordinator, replicas = components.coordinator, components.replicas
-    exposed = ExposedController(cache, Random()) if components.forwards else RealController(cache)
     creation = components.creation if components.auto_create_topics else None
     authorizers = build_resource_authorizers(components)
     handlers = build_controller_handlers(components, authorizers) | {
@@ -203,7 +200,7 @@ def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.FETCH: FetchHandler(replicas, cache, authorizer, components.throttling, components.peer_listeners),
         ApiKey.LIST_OFFSETS: ListOffsetsHandler(replicas, authorizer),
         ApiKey.METADATA: MetadataHandler(
-            cache, components.cluster_id, authorizer, exposed, creation, components.recent_disconnects
+            cache, components.cluster_id, authorizer, components.exposed, creation, components.recent_disconnects
         ),
         ApiKey.OFFSET_COMMIT: OffsetCommitHandler(coordinator, cache, authorizer),
         ApiKey.OFFSET_FETCH: OffsetFetchHandler(coordinator, cache, authorizer),
@@ -219,12 +216,12 @@ def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(components.stored, authorizer),
         ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(components.acls, authorizer, components.scheduler),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(components.description, cache, node_id, authorizer),
-        ApiKey.ALTER_REPLICA_LOG_DIRS: AlterReplicaLogDirsHandler(replicas.logs, authorizer),
+        ApiKey.ALTER_REPLICA_LOG_DIRS: AlterReplicaLogDirsHandler(replicas.logs, cache, authorizer),
         ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),
         ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(
             components.tokens, authorizer, components.token_secret, components.scheduler
         ),
-        ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, components.cluster_id, authorizer, exposed),
+        ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, components.cluster_id, authorizer, components.exposed),
         ApiKey.LIST_CONFIG_RESOURCES: ListConfigResourcesHandler(components.stored, cache, authorizer),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(
             cache, authorizer, components.described_partitions
@@ -233,9 +230,9 @@ def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
     components.forwarder.install(forwarding_filters(authorizer, authorizers))
     control_queue, pacer = ControlRequestQueue(components.scheduler), ResponsePacer(components.scheduler)
     for key, apply in (
-        (ApiKey.LEADER_AND_ISR, components.control.leader_and_isr),
-        (ApiKey.STOP_REPLICA, components.control.stop_replica),
-        (ApiKey.UPDATE_METADATA, components.control.update_metadata),
+        (ApiKey.LEADER_AND_ISR, replicas.become_leader_or_follower),
+        (ApiKey.STOP_REPLICA, replicas.stop_replica),
+        (ApiKey.UPDATE_METADATA, partial(_update_metadata, cache)),
     ):
         handlers[key] = ControlRequestHandler(
             authorizer,
@@ -254,3 +251,8 @@ def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
     ):
         handlers[key] = GroupMembershipHandler(call, authorizer, pacer)
     return handlers
+
+
+def _update_metadata(cache: MetadataCache, request: UpdateMetadataRequest, version: int) -> UpdateMetadataResponse:
+    cache.apply_update_metadata(request)
+    return UpdateMetadataResponse()

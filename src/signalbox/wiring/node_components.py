@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from signalbox.broker.api_request import as_future
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.configs.config_description import ConfigDescription
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
@@ -20,7 +21,6 @@ from signalbox.broker.forwarding.filtering_forwarder import FilteringForwarder
 from signalbox.broker.forwarding.forwarding import EnvelopeForwarder
 from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.forwarding.local_admin_handler import LocalAdminRequests
 from signalbox.broker.forwarding.version_ceilings import parse_ceilings
 from signalbox.broker.metrics.request_observer import AuditingObserver
 from signalbox.broker.producer_ids import ProducerIdBlocks
@@ -29,8 +29,6 @@ from signalbox.broker.router import Router
 from signalbox.broker.routes import build_route_table
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
 from signalbox.broker.topics.topic_creation import TopicCreator
-from signalbox.client.client_settings import ClientSettings
-from signalbox.client.connection.node import Address
 from signalbox.client.inter_broker.peer_channels import PeerChannels
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
@@ -60,6 +58,7 @@ from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 from signalbox.security.sasl.salts import Salts
 from signalbox.server.audit_delivery import TopicDelivery
+from signalbox.server.audit_topic_locator import own_client_settings
 from signalbox.server.connection_audit import ConnectionCloseObserver
 from signalbox.server.listeners.reload import ListenerReload
 from signalbox.server.local_epochs import LocalEpochs
@@ -76,16 +75,13 @@ from signalbox.transport.tls.handshake_threads import HandshakeThreads
 from signalbox.wiring.broker_to_controller import ChannelVersions
 from signalbox.wiring.controller_channels import ControllerChannels, build_controller_channels
 from signalbox.wiring.controller_components import build_controller
-from signalbox.wiring.controller_to_broker import ControlRequests
 from signalbox.wiring.fast_path import build_fast_path
 from signalbox.wiring.handler_table import HandlerDependencies, build_handlers
 from signalbox.wiring.live_listeners import build_live_listeners
 from signalbox.wiring.replication_components import BrokerContext, ReplicationComponents, build_replication
 from signalbox.wiring.rolling_upgrade import (
-    NotIntersected,
     RollingUpgrade,
     build_rolling_upgrade,
-    build_stored_isr,
     inter_broker_protocol,
 )
 
@@ -134,7 +130,7 @@ class NodeComponents:
         await self.reload.stop()
         self.router.close()
         await self.controller.stop()
-        await self.data.coordinator.stop()
+        await as_future(self.data.coordinator.stop())
         await self.data.log_dir_failures.stop()
         await self.controller_registrar.stop()
         await self.registrar.stop()
@@ -142,8 +138,6 @@ class NodeComponents:
         await self.peers.close()
         await self.server.stop()
         self.data.replicas.close()
-        if self.data.stored_isr is not None:
-            await self.data.stored_isr.stop()
         self.data.logs.close(self.epochs.broker_epoch)
         self.data.spare_descriptors.close()
         await self.context.repository.stop()
@@ -221,8 +215,7 @@ async def build_node(
         metrics=telemetry.metrics,
         clock=clock,
     )
-    stored_isr = build_stored_isr(config, store, clock)
-    data = build_replication(context, LogDirFailures(store, config.node_id, fail), stored_isr)
+    data = build_replication(context, LogDirFailures(store, config.node_id, fail))
     rolling_upgrade = build_rolling_upgrade(
         config, store, controller, cache, audited(security.policies, telemetry.audit), clock
     )
@@ -245,7 +238,6 @@ async def build_node(
         page = MetricsPage(
             telemetry.metrics, config["signalbox.metrics.http.host"], config["signalbox.metrics.http.port"], scheduler
         )
-    create_audit_topic = partial(creation.create, AUDIT_TOPIC, None)
     return NodeComponents(
         context=context,
         telemetry=telemetry,
@@ -260,9 +252,7 @@ async def build_node(
             store, lambda epoch: None, path_of=controller_id_path, renews_session=False
         ),
         reload=build_live_listeners(context, server, registrar, own, data.logs.directories),
-        audit_delivery=TopicDelivery(
-            partial(_audit_client, server, config.node_id, security), create_audit_topic, scheduler
-        ),
+        audit_delivery=_audit_delivery(config, server, security, creation, scheduler),
         metrics_page=page,
     )
 
@@ -286,16 +276,12 @@ def _router(
 ) -> tuple[Router, FastPath]:
     """Returns the router, and the fast path in front of it."""
     config, channel, serde = context.config, context.channel, context.security.principals.serde
-    timeout_ms = config["request.timeout.ms"]
     ruled = with_broker_principal_rule(config, context.security.authorizer)
     ceilings = parse_ceilings(config["signalbox.forwarded.api.versions.max"])
-    numbering = ForwardingIds(context.epochs)
-    counts = ForwardingMetrics(telemetry.metrics, context.clock, lambda: context.cache.image.controller_id)
-    envelope_forwarder = EnvelopeForwarder(channel, serde, counts, timeout_ms, numbering)
-    forwarder, local_requests = FilteringForwarder(envelope_forwarder, context.scheduler), LocalAdminRequests()
+    forwarder = _forwarder(context, telemetry)
     router = Router(
         controller,
-        forwarder if rolling_upgrade.forwards else local_requests,
+        rolling_upgrade.local_requests or forwarder,
         AuditingObserver(telemetry.requests, telemetry.rollups, telemetry.audit),
         context.clock,
         context.scheduler,
@@ -310,7 +296,7 @@ def _router(
             cache=context.cache,
             controller=controller,
             changes=rolling_upgrade.changes,
-            forwards=rolling_upgrade.forwards,
+            exposed=rolling_upgrade.exposed,
             replicas=data.replicas,
             peer_listeners=context.peer_listeners,
             recent_disconnects=data.recent_disconnects,
@@ -320,7 +306,7 @@ def _router(
             serde=serde,
             audit=telemetry.audit,
             advertised=AdvertisedVersions(
-                ChannelVersions(channel) if rolling_upgrade.forwards else NotIntersected(),
+                ChannelVersions(channel) if rolling_upgrade.forwards else None,
                 config.listeners.control_plane_forced,
                 ceilings,
                 context.peer_listeners,
@@ -329,7 +315,7 @@ def _router(
             creation=creation,
             auto_create_topics=config["auto.create.topics.enable"],
             described_partitions=config["max.request.partition.size.limit"],
-            producer_ids=ProducerIdBlocks(channel, context.epochs, timeout_ms),
+            producer_ids=ProducerIdBlocks(channel, context.epochs, config["request.timeout.ms"]),
             description=ConfigDescription(
                 config.node_id, NODE_CONFIG, config.originals, ConfigValuesView(context.repository)
             ),
@@ -339,7 +325,6 @@ def _router(
             tokens=context.tokens,
             token_secret=context.tokens.secret if context.tokens is not None else None,
             stored=CurrentConfigs(context.repository),
-            control=ControlRequests(data.replicas, context.cache, data.coordinator),
             epoch_checks=EpochChecks(context.epochs, context.stored_epochs, data.replicas.leader_epoch, context.clock),
             new_topic_configs=NewTopicConfigs(context.repository.load),
             scheduler=context.scheduler,
@@ -349,10 +334,19 @@ def _router(
     )
     routes = build_route_table(handlers, ceilings=ceilings)
     router.install(routes, throttling)
-    local_requests.install(routes)
+    if rolling_upgrade.local_requests is not None:
+        rolling_upgrade.local_requests.install(routes)
     counters = (telemetry.requests, telemetry.rollups)
     authorizer = context.security.authorizer  # without F15's rule: the fast path has no changes of metadata
     return router, build_fast_path(handlers, data.replicas, context.cache, authorizer, context.clock, counters, quotas)
+
+
+def _forwarder(context: BrokerContext, telemetry: Telemetry) -> FilteringForwarder:
+    """Returns the forwarder to the active controller, behind this broker's own authorization."""
+    metrics = ForwardingMetrics(telemetry.metrics, context.clock, lambda: context.cache.image.controller_id)
+    serde, timeout_ms = context.security.principals.serde, context.config["request.timeout.ms"]
+    envelopes = EnvelopeForwarder(context.channel, serde, metrics, timeout_ms, ForwardingIds(context.epochs))
+    return FilteringForwarder(envelopes, context.scheduler)
 
 
 def build_server(
@@ -389,11 +383,16 @@ def _broker_context(config: NodeConfig) -> RequestContext:
     )
 
 
-def _audit_client(server: SocketServer, node_id: int, security: SecurityConfig) -> ClientSettings:
-    endpoint = server.table.row(server.table.inter_broker_listener_name).advertised
-    assert endpoint is not None
-    return ClientSettings(
-        bootstrap=[Address(endpoint.host, endpoint.port)],
-        client_id=f"signalbox-audit-{node_id}",
-        security=security.peers.of(endpoint),
+def _audit_delivery(
+    config: NodeConfig,
+    server: SocketServer,
+    security: SecurityConfig,
+    creation: TopicCreator,
+    scheduler: TaskScheduler,
+) -> TopicDelivery:
+    return TopicDelivery(
+        lambda: own_client_settings(server.table, config.node_id, security.peers),
+        partial(creation.create, AUDIT_TOPIC, None),
+        scheduler,
+        creation_settings(config).internal_topics[AUDIT_TOPIC].configs,
     )

@@ -9,8 +9,10 @@ from functools import partial
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.clock import Clock
+from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.metrics import Metrics
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.delegation_tokens import DelegationTokens
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
@@ -27,7 +29,6 @@ from signalbox.metadata.feature_repository import FeatureRepository
 from signalbox.metadata.peer_listeners import PeerListeners
 from signalbox.replication.config_rows import replication_config
 from signalbox.replication.follower.leader_channel import ReconnectingChannels
-from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.replication.replica_metrics import measure_replicas
@@ -42,7 +43,7 @@ from signalbox.storage.log_manager import LogManager
 from signalbox.transport.data_loop import DataLoop
 from signalbox.wiring.broker_to_controller import ChannelAlterPartition
 from signalbox.wiring.cluster_view import CachedClusterView
-from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
+from signalbox.wiring.coordinator_log import CoordinatorLeadership, ReplicatedCoordinatorLog
 from signalbox.wiring.leader_channels import LeaderConnector
 
 _TOPICS = "topics/"
@@ -81,14 +82,10 @@ class ReplicationComponents:
     coordinator: GroupCoordinator
     log_dir_failures: LogDirFailures
     recent_disconnects: RecentDisconnects
-    stored_isr: StoredIsr | None
 
 
-def build_replication(
-    context: BrokerContext, log_dir_failures: LogDirFailures, stored_isr: StoredIsr | None = None
-) -> ReplicationComponents:
-    """Returns the components with logs opened and recovered, and no partition hosted yet. Without `stored_isr` leaders
-    send AlterPartition to the controller to change an ISR."""
+def build_replication(context: BrokerContext, log_dir_failures: LogDirFailures) -> ReplicationComponents:
+    """Returns the components with logs opened and recovered, and no partition hosted yet."""
     config, loop = context.config, asyncio.get_running_loop()
     configs = TopicConfigView(context.repository, context.dynamic)
     spare = SpareDescriptors()
@@ -100,7 +97,7 @@ def build_replication(
         log_dir_failures,
         context.metrics,
     )
-    leadership = OffsetsLeadership()
+    leadership = CoordinatorLeadership(OFFSETS_TOPIC)
     recent_disconnects = RecentDisconnects(context.cache, context.clock)
     listeners_of = context.peer_listeners.of
     connector = LeaderConnector(context.data_loop, context.cache, listeners_of, context.cluster_id, context.security)
@@ -111,13 +108,12 @@ def build_replication(
             lambda: context.epochs.broker_epoch,
             CachedClusterView(context.cache),
             configs,
-            stored_isr or ChannelAlterPartition(context.channel, config["request.timeout.ms"]),
+            ChannelAlterPartition(context.channel, config["request.timeout.ms"]),
             ReconnectingChannels(connector, recent_disconnects.connection_lost),
             [leadership],
         ),
         Scheduler(
-            context.clock,
-            loop,
+            Deadlines(context.clock, loop, context.scheduler.slice_s),
             context.data_loop.at_iteration_end,
             context.scheduler.run,
             ThreadBackground(loop.call_soon_threadsafe, "signalbox-unpack"),
@@ -134,10 +130,17 @@ def build_replication(
     context.repository.subscribe(partial(_config_changed, replicas, context.dynamic))
     # Twice the coordinator runtime's own deadline: the runtime times out first and knows that the batch may still
     # commit.
-    offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
-    coordinator = open_group_coordinator(offsets_log, context.clock, context.scheduler, config.values, context.metrics)
+    offsets_log = ReplicatedCoordinatorLog(replicas, OFFSETS_TOPIC, 2 * config["offsets.commit.timeout.ms"])
+    coordinator = open_group_coordinator(
+        offsets_log,
+        replicas.scheduler.deadlines,
+        context.scheduler,
+        config.values,
+        context.metrics,
+        context.cache,
+    )
     leadership.coordinator = coordinator
-    return ReplicationComponents(logs, spare, replicas, coordinator, log_dir_failures, recent_disconnects, stored_isr)
+    return ReplicationComponents(logs, spare, replicas, coordinator, log_dir_failures, recent_disconnects)
 
 
 def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, entity_path: str, configs: Configs) -> None:

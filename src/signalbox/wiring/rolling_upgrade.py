@@ -1,14 +1,15 @@
-"""Both sides of the gate of the roll-out (SPEC F17): the components of a broker that forwards, and of one that does
-not. Also those of an earlier gate, below which leaders write their ISR to the store themselves (KIP-497)."""
+"""Both sides of the gate of the roll-out (SPEC F17): the components of a broker that forwards, and of one that makes
+direct metadata writes (`controller/direct_writes/`)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
+from random import Random
 
-from signalbox.broker.forwarding.local_admin_handler import DirectTopicWriter, DirectWriter
+from signalbox.broker.forwarding.forwarding import LocalAdminRequests
 from signalbox.broker.ports import ActiveController
+from signalbox.broker.routing.exposed_controller import AdvertisedController, ExposedController
 from signalbox.common.clock import Clock
 from signalbox.common.inter_broker_protocol import (
     INTER_BROKER_PROTOCOL_KEY,
@@ -17,12 +18,11 @@ from signalbox.common.inter_broker_protocol import (
 )
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.policies import Policies
+from signalbox.controller.direct_writes.broker_below_gate import DirectTopicWriter, DirectWriter, RealController
 from signalbox.controller.direct_writes.direct_metadata_writer import DIRECT_CHANGES, DirectMetadataWriter, Patience
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.api_table import ApiKey
-from signalbox.replication.isr.isr_announcements import IsrAnnouncements
-from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.wiring.controller_components import controller_inputs
 
 _RETRY_S = 0.1  # for a change that the store did not accept
@@ -30,18 +30,19 @@ _RETRY_S = 0.1  # for a change that the store did not accept
 
 @dataclass(frozen=True, slots=True)
 class RollingUpgrade:
-    """`changes` executes the changes that clients request, `creation` creates the topics that this broker needs."""
+    """`changes` executes the changes that clients request, `creation` creates the topics that this broker needs,
+    `exposed` is the controller that clients see. `local_requests` takes the place of the forwarder below the gate; None
+    if this broker forwards."""
 
-    forwards: bool
     changes: ActiveController
     creation: ActiveController
+    exposed: AdvertisedController
+    local_requests: LocalAdminRequests | None = None
 
-
-class NotIntersected:
-    """Implements `broker/routing/advertised_versions.ControllerVersions` for a broker that forwards nothing."""
-
-    def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
-        return None
+    @property
+    def forwards(self) -> bool:
+        """Whether this broker forwards changes to the active controller."""
+        return self.local_requests is None
 
 
 def inter_broker_protocol(config: NodeConfig) -> InterBrokerProtocol:
@@ -59,18 +60,13 @@ def build_rolling_upgrade(
 ) -> RollingUpgrade:
     """From the gate on the controller executes changes; below it this broker makes direct metadata writes."""
     if inter_broker_protocol(config).forwards:
-        return RollingUpgrade(True, controller, controller)
+        return RollingUpgrade(controller, controller, ExposedController(cache, Random()))
     patience = Patience(clock, config["request.timeout.ms"], lambda: asyncio.sleep(_RETRY_S))
     own = DirectMetadataWriter(config.node_id, store, controller_inputs(config, policies, clock), cache, patience)
     for_clients = frozenset(key for key, row in DIRECT_CHANGES.items() if row.for_clients)
     return RollingUpgrade(
-        False, DirectWriter(controller, own, for_clients), DirectTopicWriter(controller, own, {ApiKey.CREATE_TOPICS})
+        DirectWriter(controller, own.handle, for_clients),
+        DirectTopicWriter(controller, own.handle, {ApiKey.CREATE_TOPICS}),
+        RealController(cache),
+        LocalAdminRequests(),
     )
-
-
-def build_stored_isr(config: NodeConfig, store: MetadataStore, clock: Clock) -> StoredIsr | None:
-    """Returns the writer with which leaders change their ISR below 2.7; None from there on: they send
-    AlterPartition."""
-    if inter_broker_protocol(config).alters_partitions:
-        return None
-    return StoredIsr(store, IsrAnnouncements(store, clock))

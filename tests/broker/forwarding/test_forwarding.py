@@ -8,17 +8,21 @@ from typing import Any
 import pytest
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, RawResponse
-from signalbox.broker.forwarding.forwarding import EnvelopeForwarder
+from signalbox.broker.forwarding.forwarding import EnvelopeForwarder, LocalAdminRequests
 from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.quotas.throttling import NO_THROTTLING
+from signalbox.broker.routes import ROUTES, Route
 from signalbox.common.clock import ManualClock
 from signalbox.common.forwarding_id import ForwardingId, decode_forwarding_id
 from signalbox.common.metrics import NullMetrics
-from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import encode_response_header
+from signalbox.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
+from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest
 from signalbox.protocol.messages.envelope import EnvelopeResponse
 from signalbox.security.principal import DefaultPrincipalBuilder
 from tests.broker.handler_requests import as_read, request_of
@@ -126,3 +130,33 @@ def test_a_rejected_broker_is_a_fault_of_the_cluster(caplog: pytest.LogCaptureFi
     _, metrics, _ = forwarded(EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED))
     assert metrics.authorization_failures == 1
     assert "BROKER_AUTHORIZATION_FAILURE" in caplog.text
+
+
+@pytest.mark.spec("F17")
+@pytest.mark.parametrize(
+    "body",
+    [
+        CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name="t")]),
+        DeleteTopicsRequest(topics=[DeleteTopicsRequest.DeleteTopicState(name="t")]),
+        CreatePartitionsRequest(topics=[CreatePartitionsRequest.CreatePartitionsTopic(name="t", count=3)]),
+    ],
+)
+def test_below_the_gate_topic_changes_are_always_the_controllers(body: Any) -> None:
+    """As in Kafka, before authorization: the handler is not called."""
+    response: Any = asyncio.run(LocalAdminRequests().forward(request_of(body, API_TABLE[body.api_key].max_version)))
+    rows = [row for name in ("topics", "responses", "results") for row in getattr(response, name, ())]
+    assert [(row.name, row.error_code) for row in rows] == [("t", Error.NOT_CONTROLLER)]
+
+
+@pytest.mark.spec("F17")
+@pytest.mark.parametrize("later", [True, False])
+def test_below_the_gate_the_handler_returns_the_response_to_the_rest(later: bool) -> None:
+    response = CreateAclsResponse()
+
+    async def in_time() -> Any:
+        return response
+
+    row = next(row for row in ROUTES if row.api_key is ApiKey.CREATE_ACLS)
+    requests = LocalAdminRequests()
+    requests.install({int(row.api_key): Route(row, lambda request: in_time() if later else response)})
+    assert asyncio.run(requests.forward(request_of(CreateAclsRequest(), 2))) is response

@@ -25,16 +25,11 @@ from tests.broker.handler_requests import RecordingAuditSink, context, request_o
 NAMED: Mapping[str, Any] = {"client_software_name": "test-client", "client_software_version": "1.0"}
 
 
-class NoPeers:
-    def controller_ranges(self) -> None:
-        return None
-
-
 def handler(
     sink: RecordingAuditSink | None = None, forced: bool = False, cache: MetadataCache | None = None
 ) -> ApiVersionsHandler:
     misroutes = MisrouteLog(MetricRegistry(), sink or RecordingAuditSink(), ManualClock())
-    advertised, software = AdvertisedVersions(NoPeers(), forced), ClientSoftware(MetricRegistry())
+    advertised, software = AdvertisedVersions(None, forced), ClientSoftware(MetricRegistry())
     return ApiVersionsHandler(advertised, "cluster", 1, misroutes, cache or MetadataCache(), software)
 
 

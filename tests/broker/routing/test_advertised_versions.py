@@ -42,6 +42,13 @@ def test_forwardable_apis_are_intersected_with_the_controllers() -> None:
 
 
 @pytest.mark.spec("F9")
+def test_a_node_that_forwards_nothing_lists_its_own_versions() -> None:
+    for kind in ListenerKind:
+        own = AdvertisedVersions(None, False).ranges(kind)
+        assert own == AdvertisedVersions(ControllerWith(), False).ranges(kind)
+
+
+@pytest.mark.spec("F9")
 def test_a_ceiling_lowers_what_is_listed_alone_and_beside_the_controllers() -> None:
     controller = ControllerWith()
     advertised = AdvertisedVersions(controller, False, {ApiKey.CREATE_TOPICS: 5})

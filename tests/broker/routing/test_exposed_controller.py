@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from signalbox.broker.routing.exposed_controller import ExposedController, RealController
-from signalbox.metadata.cache import MetadataCache
+from signalbox.broker.routing.exposed_controller import ExposedController
 from tests.broker.handler_requests import cache_of
 
 
@@ -20,10 +19,3 @@ def test_a_random_broker_of_the_listener_each_time() -> None:
 
 def test_a_refused_connection() -> None:
     assert ExposedController(cache_of(), Random(1)).id_for("NOWHERE") == -1
-
-
-@pytest.mark.spec("F12", "F17")
-def test_below_the_gate_the_real_one_whether_it_has_the_listener_or_not() -> None:
-    shown = RealController(cache_of())
-    assert [shown.id_for(listener) for listener in ("CLIENT", "REPLICATION", "NOWHERE")] == [1, 1, 1]
-    assert RealController(MetadataCache()).id_for("CLIENT") == -1

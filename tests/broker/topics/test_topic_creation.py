@@ -97,6 +97,14 @@ def test_the_way_and_in_whose_name(here: bool, request_: Any, way: str, principa
     assert cluster.principals == principals
 
 
+def test_a_client_id_that_no_header_can_contain_is_an_error() -> None:
+    """It was not UTF-8: each of its bytes has become a U+FFFD of three bytes."""
+    request = request_of(MetadataRequest(), 12)
+    request.header = request.header._replace(client_id="\ufffd" * 10_923)
+    code, message = created(Cluster(here=False), request=request)
+    assert (code, message) == (Error.UNKNOWN_SERVER_ERROR, "a client id of 32769 bytes: 32767 are allowed")
+
+
 def test_settings_of_internal_topics() -> None:
     cluster = Cluster(here=True)
     created(cluster, "__consumer_offsets")

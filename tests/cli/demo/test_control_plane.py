@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from signalbox.cli.demo import control_plane
 from signalbox.cli.demo.control_plane import reject_data, watch_latency
 from signalbox.cli.demo.stage import CheckFailed, Stage
+from tests.transport.self_connecting import dial_themselves
 
 
 @pytest.mark.spec("C4")
@@ -49,3 +52,11 @@ def test_latencies_of_all_brokers_in_order(stage: Stage) -> None:
     found = stage.facts["control_latency_ms"]["test"]
     assert len(found) >= 3
     assert found == sorted(found)
+
+
+def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    port = dial_themselves(monkeypatch)
+    broker = SimpleNamespace(address=lambda listener: f"127.0.0.1:{port}")
+    stopped: Any = SimpleNamespace(cluster=SimpleNamespace(brokers={1: broker}), metric=lambda *_, **__: 0)
+    with pytest.raises(ConnectionRefusedError, match="socket connected to itself"):
+        reject_data(stopped)

@@ -248,7 +248,7 @@ def test_a_response_without_a_request_closes_the_connection() -> None:
         (b"\x00\x00\x00\x07\x00\x00\x00\x00abc", "unreadable|error"),
     ],
 )
-def test_a_peer_that_speaks_something_else_is_recognised(reply: bytes, problem: str) -> None:
+def test_a_peer_that_speaks_something_else_is_recognized(reply: bytes, problem: str) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(4)
         writer.write(reply)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.configuration.check.listener_summary import ListenerSummary, summarise
+from signalbox.configuration.check.listener_summary import ListenerSummary, summarize
 from tests.configuration.settings import config_of
 
 
@@ -18,7 +18,7 @@ def test_every_column() -> None:
         listener__name__client__max__connections="7",
         listener__name__client__max__connection__creation__rate="5",
     )
-    assert summarise(config) == [
+    assert summarize(config) == [
         ListenerSummary(
             name="CLIENT",
             bind="*:9092",

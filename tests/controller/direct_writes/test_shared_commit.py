@@ -7,9 +7,14 @@ from typing import Any
 
 import pytest
 
-from signalbox.controller.direct_writes.shared_commit import ConcurrentMetadataUpdate, commit_shared
+from signalbox.controller.direct_writes.metadata_change_log import MetadataChangeLog, read_change_log
+from signalbox.controller.direct_writes.shared_commit import (
+    ConcurrentMetadataUpdate,
+    commit_by_controller,
+    commit_shared,
+    reject_older_decisions,
+)
 from signalbox.metadata.layout import SHARED_CHANGES, create_roots
-from signalbox.metadata.metadata_change_log import MetadataChangeLog, decode_shared_changes
 from signalbox.metadata.store.port import Create, Fence, FencedOut, VersionConflict, Write
 from tests.controller.cluster import Scenario
 
@@ -36,7 +41,7 @@ def test_a_writer_that_has_not_seen_the_last_change_writes_nothing(run: Callable
             await commit_shared(store, [Write(USER, b"2")], FENCE, seen)
         assert (await store.read(USER)).data == b"1"
         log = await commit_shared(store, [Write(USER, b"2")], FENCE, MetadataChangeLog(after.version))
-        assert decode_shared_changes(await store.read(SHARED_CHANGES)) == log == MetadataChangeLog(2)
+        assert await read_change_log(store) == log == MetadataChangeLog(2)
 
     run(scenario)
 
@@ -67,3 +72,24 @@ def test_other_conflicts_are_not_translated_and_other_entries_need_no_change_log
         assert (await store.read(SHARED_CHANGES)).version == 0
 
     run(scenario)
+
+
+@pytest.mark.spec("F17")
+def test_the_controller_counts_its_commits_and_names_no_paths(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        store = await opened(participant)
+        await commit_shared(store, [Create(USER, b"1")], FENCE, MetadataChangeLog(), [USER])
+        assert await commit_by_controller(store, [Create("/admin/delete_topics/t")], FENCE, 1) == 1
+        assert await commit_by_controller(store, [Write(USER, b"2")], FENCE, 1) == 2
+        assert await read_change_log(store) == MetadataChangeLog(2)
+        with pytest.raises(ConcurrentMetadataUpdate):
+            await commit_by_controller(store, [Write(USER, b"3")], FENCE, 1)
+
+    run(scenario)
+
+
+@pytest.mark.spec("F17")
+def test_decisions_without_the_last_change_may_write_other_entries_only() -> None:
+    reject_older_decisions([Create("/admin/delete_topics/t")])
+    with pytest.raises(ConcurrentMetadataUpdate):
+        reject_older_decisions([Create("/admin/delete_topics/t"), Write(USER, b"1")])

@@ -8,7 +8,8 @@ import pytest
 
 from signalbox.controller.context import StoredAcls
 from signalbox.controller.decision import LeadersAnnounced
-from signalbox.controller.direct_writes.shared_metadata import SharedRead, shared_changed
+from signalbox.controller.direct_writes.external_update import SharedRead
+from signalbox.controller.direct_writes.shared_metadata import shared_changed
 from signalbox.controller.replay import preview, replay
 from signalbox.security.acl import AccessControlEntry, AclOperation, AclPermission, ResourcePattern, ResourceType
 from tests.controller.cluster import inputs

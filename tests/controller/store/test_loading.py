@@ -9,6 +9,7 @@ import pytest
 
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.context import StoredAcls
+from signalbox.controller.direct_writes.metadata_change_log import MetadataChangeLog
 from signalbox.controller.election.failover import take_over
 from signalbox.controller.entities.feature_control import update_features
 from signalbox.controller.entities.producer_ids import allocate_producer_ids
@@ -18,7 +19,6 @@ from signalbox.controller.store.loading import load_brokers, load_context, load_
 from signalbox.metadata.entries.acl_entries import ACL_FOLDERS, encode_acls
 from signalbox.metadata.entries.delegation_token import TOKEN_FOLDERS, encode_token
 from signalbox.metadata.layout import broker_id_path, controller_id_path, create_roots, token_path, topic_path
-from signalbox.metadata.metadata_change_log import MetadataChangeLog
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Write
 from signalbox.protocol.error_table import Error

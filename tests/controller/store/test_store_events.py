@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 
 from signalbox.common.clock import ManualClock
-from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision_queue import DecisionQueue
 from signalbox.controller.event_batch import EventBatch
@@ -32,7 +31,7 @@ class World:
 def test_a_failed_broker_is_an_internal_event() -> None:
     context = make_context(1, 2)
     world = World(context)
-    asyncio.run(world.events.on_brokers_changed({1: context.brokers[1]}))
+    world.events.on_brokers_changed({1: context.brokers[1]})
     world.events.log_dir_failed(1)
     gone, failed = world.queue.begin(EventBatch(context))
     assert (gone.future, failed.future) == (None, None)
@@ -42,9 +41,7 @@ def test_a_failed_broker_is_an_internal_event() -> None:
 
 def test_off_the_controller_there_is_nothing_to_compare_with() -> None:
     world = World(None)
-    assert asyncio.run(world.events.partition_state_update([TopicPartition("t", 0)])) is None
     assert asyncio.run(world.events.shared_metadata_update()) is None
-    asyncio.run(world.events.isr_changed([TopicPartition("t", 0)]))
     assert not world.queue.is_ready
 
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 import pytest
 
-from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import LiveBroker
 from signalbox.controller.store.store_watcher import StoreWatcher
 from signalbox.controller.topics.topic_loading import by_topic, read_topic
 from signalbox.metadata.entries.feature_levels import LevelRanges
-from signalbox.metadata.entries.isr_change import announce_isr_changes
 from signalbox.metadata.entries.log_dir_event import report_log_dir_failure
 from signalbox.metadata.layout import (
     CONTROLLER_IDS,
-    ISR_CHANGE_PREFIX,
-    ISR_CHANGES,
     LOG_DIR_EVENTS,
     TOPICS,
     broker_id_path,
@@ -38,12 +34,11 @@ class Reader:
         self.brokers: list[list[int]] = []
         self.controllers: list[Mapping[int, LevelRanges]] = []
         self.failed: list[int] = []
-        self.isr_of: list[list[TopicPartition]] = []
         self.errors: list[Exception] = []
         self.changes = 0
         self.called = asyncio.Event()
 
-    async def on_brokers_changed(self, brokers: Mapping[int, LiveBroker]) -> None:
+    def on_brokers_changed(self, brokers: Mapping[int, LiveBroker]) -> None:
         self.brokers.append(sorted(brokers))
         self.called.set()
 
@@ -53,10 +48,6 @@ class Reader:
 
     def log_dir_failed(self, broker_id: int) -> None:
         self.failed.append(broker_id)
-        self.called.set()
-
-    async def isr_changed(self, partitions: Iterable[TopicPartition]) -> None:
-        self.isr_of.append(list(partitions))
         self.called.set()
 
     async def look_at_shared(self) -> None:
@@ -154,51 +145,18 @@ def test_failed_directories_are_read_once_and_removed() -> None:
     run_with_stores(2, scenario)
 
 
-@pytest.mark.spec("M2")
-def test_changes_of_the_isr_are_read_once_and_removed_also_the_unreadable(caplog: pytest.LogCaptureFixture) -> None:
-    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, leader: MemoryMetadataStore) -> None:
-        reader = Reader()
-        first, second = TopicPartition("t", 0), TopicPartition("u", 1)
-        await store.commit([Create("/controller_epoch", b"1")])
-        await leader.commit([Create(ISR_CHANGE_PREFIX, b"?", numbered=True)])
-        await announce_isr_changes(leader, [first])
-        await announce_isr_changes(leader, [second])
-        watcher = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
-        emptied = asyncio.Event()
-        leader.watch(ISR_CHANGES, emptied.set)
-
-        async def until_empty() -> None:
-            while await leader.children(ISR_CHANGES):
-                await emptied.wait()
-                emptied.clear()
-
-        watcher.open({})
-        watcher.look_at_isr_changes()
-        await until_empty()
-        assert reader.isr_of == [[first, second]]
-        assert f"{ISR_CHANGE_PREFIX}0000000000" in caplog.text
-        await announce_isr_changes(leader, [second])
-        await reader.until([second], "isr_of")
-        await until_empty()
-        assert reader.isr_of == [[first, second], [second]]
-        watcher.close()
-        assert not reader.errors
-
-    run_with_stores(2, scenario)
-
-
-@pytest.mark.spec("M2", "M3")
-def test_a_fenced_controller_removes_no_change_of_the_isr() -> None:
-    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, leader: MemoryMetadataStore) -> None:
+@pytest.mark.spec("M3")
+def test_a_fenced_controller_removes_no_notification() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, broker: MemoryMetadataStore) -> None:
         reader = Reader()
         await store.commit([Create("/controller_epoch", b"1")])
         await store.commit([Write("/controller_epoch", b"2")])
-        await announce_isr_changes(leader, [TopicPartition("t", 0)])
+        await report_log_dir_failure(broker, 3)
         watcher = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
         watcher.open({})
-        watcher.look_at_isr_changes()
+        watcher.look_at_log_dirs()
         await asyncio.gather(*TASKS)
-        assert len(await leader.children(ISR_CHANGES)) == 1
+        assert len(await broker.children(LOG_DIR_EVENTS)) == 1
         watcher.close()
 
     run_with_stores(2, scenario)

@@ -167,3 +167,19 @@ async def test_a_deletion_that_cannot_be_written_changes_nothing() -> None:
     assert deleted.response.results[0].error_code == Error.COORDINATOR_NOT_AVAILABLE
     assert bench.offsets() == {("t", 0): 5}
     assert bench.shard.groups.get("g") is not None
+
+
+@transcript
+async def test_a_deletion_whose_commit_comes_late_spares_a_group_that_has_members_again() -> None:
+    bench = await Bench().start()
+    bench.commit({("t", 0): 5})
+    await settle()
+    bench.log.held = True
+    deleted = delete(bench, "g")
+    await bench.pass_time(6_000)
+    assert deleted.response.results[0].error_code == Error.COORDINATOR_NOT_AVAILABLE
+    await bench.member()
+    bench.log.commit_all()
+    await settle()
+    assert bench.group().pending_join
+    assert bench.offsets() == {}

@@ -7,15 +7,11 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.coordinator.group.classic.test_classic_group import group_of, member
+from tests.coordinator.group.classic.test_classic_group import group_of
 
 from signalbox.coordinator.decision import CoordinatorRecord
-from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.group_records import (
     GroupRecordSerde,
-    empty_group_record,
-    group_record,
-    group_tombstone,
     offset_record,
     offset_tombstone,
 )
@@ -46,34 +42,8 @@ def test_an_offset_commit_with_its_own_expiry_is_of_version_1() -> None:
     assert encoded == struct.pack(">hq", 1, 42) + text("m") + struct.pack(">qq", 1_000, 2_000)
 
 
-def test_a_group_with_a_static_and_a_dynamic_member() -> None:
-    group = group_of(member("a", instance="i"), member("b"))
-    group.next_generation()
-    key, value = SERDE.encode(group_record(group, {"a": b"one"}))
-    assert key == struct.pack(">h", 2) + text("g")
-    metadata = group.members["a"].metadata("range")
-    timeouts = struct.pack(">ii", 60_000, 10_000)
-    assert value == (
-        struct.pack(">h", 3) + text("consumer") + struct.pack(">i", 1) + text("range") + text("a")
-        + struct.pack(">qi", 7, 2)
-        + text("a") + text("i") + text("c") + text("/h") + timeouts + data(metadata) + data(b"one")
-        + text("b") + struct.pack(">h", -1) + text("c") + text("/h") + timeouts + data(metadata) + data(b"")
-    )  # fmt: skip
-
-
-def test_an_empty_group() -> None:
-    group = group_of(member("a"))
-    group.remove("a")
-    group.next_generation()
-    assert group.state is GroupState.EMPTY
-    _, value = SERDE.encode(empty_group_record(group))
-    assert value == (
-        struct.pack(">h", 3) + text("consumer") + struct.pack(">ihhqi", 1, -1, -1, 7, 0)
-    )  # fmt: skip
-
-
 def test_tombstones_have_a_key_alone() -> None:
-    assert SERDE.encode(group_tombstone("g")) == (struct.pack(">h", 2) + text("g"), None)
+    assert SERDE.encode(group_of().tombstone()) == (struct.pack(">h", 2) + text("g"), None)
     assert SERDE.encode(offset_tombstone("g", "t", 7)) == (
         struct.pack(">h", 1) + text("g") + text("t") + struct.pack(">i", 7),
         None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.coordinator.bench import SESSION_MS, Bench, settle, transcript
+from tests.coordinator.bench import SESSION_MS, UPDATE, Bench, settle, transcript
 
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.classic.states import GroupState
@@ -59,8 +59,7 @@ async def test_an_empty_group_keeps_its_type_and_generation() -> None:
     bench.leave((leader.member_id, None))
     await settle()
     after = await bench.fail_over(2)
-    group = after.shard.groups.get("g")
-    assert group is not None
+    group = after.group()
     assert (group.state, group.generation_id, group.protocol_type) == (GroupState.EMPTY, 2, "consumer")
     join = after.join(version=3)
     await after.pass_time(3_000)
@@ -112,8 +111,9 @@ async def test_tombstones_are_heeded_in_the_order_of_the_log() -> None:
     bench = await Bench().start()
     bench.commit({("t", 0): 5})
     await settle()
-    bench.coordinator.on_topics_deleted(["t"])
+    bench.delete_topic("t")
     await settle()
+    bench.cache.apply_update_metadata(UPDATE)
     bench.commit({("t", 1): 6})
     await settle()
     assert (await bench.fail_over(2)).offsets() == {("t", 1): 6}

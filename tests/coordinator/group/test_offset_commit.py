@@ -5,7 +5,7 @@ from tests.coordinator.bench import CLIENT, Bench, BenchCall, settle, transcript
 
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.offset_commit import utf16_length
-from signalbox.protocol.error_table import Error
+from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
 
 pytestmark = pytest.mark.spec("D8")
@@ -171,7 +171,7 @@ async def test_a_batch_in_the_log_is_replayed_although_the_client_gets_an_error(
     bench.log.held = True
     commit = bench.commit({("t", 0): 5})
     await settle()
-    bench.log.fail_all(late)
+    bench.log.fail_all(KafkaError(late))
     await settle()
     assert errors(commit) == [Error.COORDINATOR_NOT_AVAILABLE]
     assert bench.offsets() == {("t", 0): 5}

@@ -81,6 +81,7 @@ async def test_offsets_of_deleted_topics_go_in_every_group() -> None:
     for group in ("a", "b"):
         bench.commit({("t", 0): 5, ("t", 1): 6, ("u", 0): 7}, group=group)
     await settle()
-    bench.coordinator.on_topics_deleted(["t", "never-committed"])
+    bench.delete_topic("t")
+    bench.delete_topic("old")
     await settle()
     assert bench.offsets("a") == bench.offsets("b") == {("u", 0): 7}

@@ -27,12 +27,13 @@ def test_offsets_are_put_replaced_removed_and_counted() -> None:
 def test_what_is_on_its_way_is_known_until_every_write_has_ended() -> None:
     store = OffsetStore()
     store.put("g", T0, at(1))
-    store.begin("g", [T1])
-    store.begin("g", [T1, T0])
+    first = store.begin("g", [T1])
+    second = store.begin("g", [T1, T0])
     assert sorted(store.known_or_coming("g")) == [T0, T1]
-    store.settle("g", [T1])
+    first()
+    first()
     assert store.is_coming("g", T1)
-    store.settle("g", [T1, T0])
+    second()
     assert not store.is_coming("g", T1)
     assert store.known_or_coming("g") == [T0]
 

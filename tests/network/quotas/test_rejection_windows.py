@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.common.clock import ManualClock
-from signalbox.common.limits import MAX_REJECTION_WINDOWS
+from signalbox.common.limits import MAX_REJECTION_DETAILS, MAX_REJECTION_WINDOWS
 from signalbox.network.quotas.rejection_windows import WINDOW_MS, RejectionWindows
 
 
@@ -70,3 +70,40 @@ def test_more_addresses_than_windows_share_one_and_none_is_left_out() -> None:
     assert sum(event.count for event in sink.events) == MAX_REJECTION_WINDOWS + 500
     assert len(sink.events) == MAX_REJECTION_WINDOWS + 2
     assert (sink.events[-1].client_address, sink.events[-1].count) == ("", 499)
+
+
+def test_a_client_that_varies_what_it_sends_has_a_bounded_number_of_windows() -> None:
+    sink, clock = Recorded(), ManualClock()
+    windows = RejectionWindows(sink, clock)
+    for number in range(1_000):
+        event = AuditEvent(
+            kind=AuditKind.DENIED,
+            listener="CLIENT",
+            client_address="10.0.0.7",
+            client_id=f"client {number % 3}",
+            api="SaslAuthenticate",
+            reason=f"user {number} is unknown",
+        )
+        windows.record("authentication_failed", event)
+    assert len(sink.events) == MAX_REJECTION_DETAILS + 1
+    first = sink.events[0]
+    assert (first.client_id, first.api, first.reason) == ("client 0", "SaslAuthenticate", "user 0 is unknown")
+    clock.advance(WINDOW_MS)
+    windows.flush()
+    assert sum(event.count for event in sink.events) == 1_000
+    rest = sink.events[-1]
+    assert (rest.client_address, rest.client_id, rest.count) == ("10.0.0.7", "client 0", 989)
+    windows.record("authentication_failed", event)
+    assert sink.events[-1].reason == "user 999 is unknown", "with the window's end, the details are recorded again"
+
+
+def test_clients_of_one_address_are_counted_apart() -> None:
+    sink, clock = Recorded(), ManualClock()
+    windows = RejectionWindows(sink, clock)
+    for client_id, api in (("a", "Fetch"), ("b", "Fetch"), ("a", "Produce"), ("a", "Fetch")):
+        event = AuditEvent(kind=AuditKind.REJECTED, client_address="10.0.0.7", client_id=client_id, api=api)
+        windows.record("unsupported_version", event)
+    windows.close()
+    assert [(event.client_id, event.api) for event in sink.events] == [
+        ("a", "Fetch"), ("b", "Fetch"), ("a", "Produce"), ("a", "Fetch"),
+    ]  # fmt: skip

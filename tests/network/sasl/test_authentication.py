@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import ClassVar
 
 import pytest
 
 from signalbox.common.audit_event import AuditKind
 from signalbox.common.clock import SystemClock
+from signalbox.common.log_limiter import current_source
 from signalbox.network.sasl.authentication import session_lifetime_ms
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -43,7 +45,10 @@ ALICE = b"\0alice\0a-secret"
 
 
 class Users(NoCredentials):
+    sources: ClassVar[list[str]] = []
+
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
+        self.sources.append(current_source())
         return make_credential(mechanism, "pencil", b"salt" * 4) if user == "carol" else None
 
 
@@ -121,6 +126,17 @@ def test_the_newest_way_flexible_and_pipelined_behind_the_login() -> None:
             await client.send(b"".join(requests))
             answers = [await client.answer() for _ in range(3)]
             assert [respond[3] for respond in answers] == [1, 2, 3]
+
+    asyncio.run(main())
+
+
+def test_log_lines_of_a_login_belong_to_its_client() -> None:
+    async def main() -> None:
+        async with serving(SASL, credentials=Users()) as served:
+            Users.sources.clear()
+            exchange = ScramClientExchange("SCRAM-SHA-256", "carol", "pencil")
+            await log_in(await served.dial("SECURE"), "SCRAM-SHA-256", exchange)
+            assert set(Users.sources) == {"127.0.0.1"}
 
     asyncio.run(main())
 

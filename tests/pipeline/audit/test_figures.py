@@ -14,7 +14,7 @@ from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
 from signalbox.pipeline.audit.rollups import ROLLUPS, rollup_path
 from signalbox.pipeline.audit.run import completeness_line
 from signalbox.pipeline.sinks.delta_log import replace_table
-from signalbox.pipeline.table_state import StateFolder
+from signalbox.pipeline.table_state import StateError, StateFolder
 
 pytestmark = pytest.mark.spec("P1")
 
@@ -79,3 +79,9 @@ def test_fewer_rows_than_records_are_incomplete_without_any_gap(warehouse: Path)
     found = read_figures(warehouse, "events")
     assert found["completeness"]["complete"] is False
     assert completeness_line(found) == "INCOMPLETE: 3 events in the tables, 4 records in the topic"
+
+
+def test_a_corrupt_count_of_the_last_run_is_named(warehouse: Path) -> None:
+    (StateFolder(warehouse, "events").path / LAST_RUN).write_text('{"topic_records": ')
+    with pytest.raises(StateError, match=r"events/last_run.json cannot be read"):
+        read_figures(warehouse, "events")

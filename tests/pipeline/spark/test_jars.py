@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.pipeline.spark.jars import JarManifest, PinnedJar, fetch_jars, jar_faults, read_manifest, render_pom
+from signalbox.pipeline.spark.jars import (
+    JarError,
+    JarManifest,
+    PinnedJar,
+    fetch_jars,
+    jar_faults,
+    read_manifest,
+    render_pom,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -61,3 +69,9 @@ def test_maven_fetches_them_and_a_changed_file_is_fetched_again(tmp_path: Path) 
     assert jar_faults(tmp_path, read_manifest()) == []
     fetch_jars(tmp_path, lines.append)
     assert lines[-1] == f"jars: 6 files with their pinned hashes in {tmp_path}"
+
+
+def test_a_directory_that_cannot_be_made_is_named_with_the_option(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JarError, match=r"kept in .*/file/x: Not a directory .* choose another directory with --direc"):
+        fetch_jars(tmp_path / "file" / "x")

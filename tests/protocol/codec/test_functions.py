@@ -72,4 +72,4 @@ def test_equal_versions_share_one_function() -> None:
     for version in range(4, 19):
         codec.decode(FetchRequest().encode(version), version)
     functions = {id(codec._decoders[version]) for version in range(4, 19)}
-    assert len(functions) == 10  # versions 5-6, 7-8, 9-10, 13-14 and 15-16 differ in behaviour only
+    assert len(functions) == 10  # versions 5-6, 7-8, 9-10, 13-14 and 15-16 differ in behavior only

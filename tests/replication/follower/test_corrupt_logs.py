@@ -118,7 +118,7 @@ def test_the_only_replica_serves_its_intact_records(tmp_path: Path, caplog: pyte
     assert (manager.corrupt_logs.count, manager.corrupt_logs.rebuilt) == (1, 0)
     result = cluster.produce(1, b"more", acks=1)
     cluster.run()
-    assert result.value[0].error == Error.NONE
+    assert result.result()[0].error == Error.NONE
 
 
 @pytest.mark.spec("D3")

@@ -174,7 +174,7 @@ def test_a_batch_that_does_not_continue_the_log_is_fetched_again(tmp_path: Path,
     [(3, 10, 20, 10, 0), (3, 0, 2, 2, 2), (3, 0, 3, 3, 3), (3, 2, 9, 3, 3), (3, 0, 0, 0, 0)],
 )
 def test_out_of_range_asks_where_the_leader_begins_and_ends(
-    tmp_path: Path, own: int, start: int, end: int, goes_on_at: int, left: int
+    tmp_path: Path, own: int, start: int, end: int, goes_on_at: int, left: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster, leader = followed(tmp_path)
     leader.response(-1, data(high_watermark=0, records=b"".join(records(b"x", offset=offset) for offset in range(own))))
@@ -185,6 +185,8 @@ def test_out_of_range_asks_where_the_leader_begins_and_ends(
     for question, offset in zip(questions, (start, end), strict=True):
         on_response = leader.answers[leader.requests.index(question)]
         on_response(_listed(question, offset))
+    changes = [each.message for each in caplog.records if each.message.startswith("Log truncated or restarted")]
+    assert len(changes) == (goes_on_at != own)
     if goes_on_at == own:  # nothing was changed: the follower does not repeat its fetch without a pause
         assert len(leader.fetches) == 2
         cluster.advance(10, step_ms=10)

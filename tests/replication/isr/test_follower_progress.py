@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchResponse
-from signalbox.replication.waiting.promise import Promise
 from tests.replication.memory_cluster import FETCH_VERSION, MemoryCluster, fetch_request, partition_data
 
 pytestmark = pytest.mark.spec("D3")
@@ -34,8 +34,8 @@ def test_a_follower_fetch_commits_and_returns_the_high_watermark(tmp_path: Path)
     cluster = led(tmp_path)
     cluster.produce(1, b"a", acks=1)
     cluster.run()
-    assert partition_data(follow(cluster, 2, 1).value).high_watermark == 0
-    assert partition_data(follow(cluster, 3, 1).value).high_watermark == 1
+    assert partition_data(follow(cluster, 2, 1).result()).high_watermark == 0
+    assert partition_data(follow(cluster, 3, 1).result()).high_watermark == 1
 
 
 def test_a_follower_that_caught_up_joins_the_isr(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_unknown_replicas_and_old_broker_epochs_are_rejected(
 ) -> None:
     cluster = led(tmp_path)
     answers = [follow(cluster, replica, 0, broker_epoch=epoch) for epoch in epochs]
-    assert partition_data(answers[-1].value).error_code == error
+    assert partition_data(answers[-1].result()).error_code == error
 
 
 def test_a_new_broker_epoch_is_recorded_for_unchanged_partitions_too(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_new_broker_epoch_is_recorded_for_unchanged_partitions_too(tmp_path: P
     def fetch(broker_epoch: int, session: tuple[int, int], *, names: bool = False) -> FetchResponse:
         request = fetch_request(replica=(2, broker_epoch), session=session)
         request.topics = request.topics if names else []
-        return manager.fetch(request, FETCH_VERSION).value
+        return manager.fetch(request, FETCH_VERSION).result()
 
     session_id = fetch(5, (0, 0), names=True).session_id
     for epoch in (1, 2):
@@ -84,10 +84,10 @@ def test_a_follower_waits_for_appends_not_for_the_high_watermark(tmp_path: Path)
     cluster = led(tmp_path)
     follow(cluster, 3, 0)
     answer = follow(cluster, 2, 0, wait=500)
-    assert not answer.done
+    assert not answer.is_done
     cluster.produce(1, b"a", acks=1)
     cluster.run()
-    assert len(partition_data(answer.value).records or b"") > 0
+    assert len(partition_data(answer.result()).records or b"") > 0
 
 
 def test_the_offset_of_a_diverging_follower_is_not_recorded(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_offset_of_a_diverging_follower_is_not_recorded(tmp_path: Path) -> N
     cluster.run()
     cluster.elect(1, isr=[1, 2])
     request = fetch_request(2, replica=(2, 5), last_fetched_epoch=0, max_wait_ms=500)
-    data = partition_data(cluster.brokers[1].manager.fetch(request, FETCH_VERSION).value)
+    data = partition_data(cluster.brokers[1].manager.fetch(request, FETCH_VERSION).result())
     assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset, data.records) == (0, 1, b"")
     assert cluster.brokers[1].partition().followers[2].log_end_offset == -1
 
@@ -110,9 +110,9 @@ def test_a_new_partition_does_not_wait_for_the_end_of_an_old_fetch(tmp_path: Pat
     cluster.tell(is_new=True)
     result = cluster.produce(1, b"a", index=1)
     cluster.run()
-    while not result.done:
+    while not result.is_done:
         cluster.advance(5, step_ms=5)
-    assert result.value[0].error == 0
+    assert result.result()[0].error == 0
     assert cluster.clock.now_ms() - started <= 20
 
 
@@ -121,13 +121,13 @@ def test_an_expected_follower_is_parked_briefly(tmp_path: Path) -> None:
     follow(cluster, 3, 0)
     parked = follow(cluster, 2, 0, wait=500)
     cluster.advance(10, step_ms=10)
-    assert parked.done, "broker 2 has not asked for the second partition yet"
+    assert parked.is_done, "broker 2 has not asked for the second partition yet"
     follow(cluster, 2, 0, index=1)
     parked = follow(cluster, 2, 0, wait=500)
     cluster.advance(499)
-    assert not parked.done
+    assert not parked.is_done
     cluster.advance(1)
-    assert parked.done
+    assert parked.is_done
 
 
 def test_no_follower_is_expected_after_leadership_ends(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_no_follower_is_expected_after_leadership_ends(tmp_path: Path) -> None:
     follow(cluster, 2, 0)
     parked = follow(cluster, 2, 0, wait=500)
     cluster.advance(499)
-    assert not parked.done
+    assert not parked.is_done
 
 
 def test_the_longest_wait_grows_while_expected_fetches_are_missing(tmp_path: Path) -> None:

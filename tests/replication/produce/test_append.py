@@ -24,16 +24,16 @@ def alone(tmp_path: Path, *, replicas: list[int] | None = None, min_insync_repli
 
 
 def errors(result: object) -> list[Error]:
-    return [Error.of(pending.error) for pending in result.value]  # type: ignore[attr-defined]
+    return [Error.of(pending.error) for pending in result.result()]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])
 def test_an_append_is_answered_when_it_is_written(tmp_path: Path, acks: int) -> None:
     cluster = alone(tmp_path)
     result = cluster.produce(1, b"a", b"b", acks=acks)
-    assert not result.done
+    assert not result.is_done
     cluster.run()
-    [pending] = result.value
+    [pending] = result.result()
     assert (pending.error, pending.base_offset, pending.log_append_time_ms, pending.log_start_offset) == (0, 0, -1, 0)
 
 
@@ -43,7 +43,7 @@ def test_acks_all_waits_for_every_replica_in_sync(tmp_path: Path) -> None:
     cluster.run()
     partition = cluster.brokers[1].partition()
     partition.record_follower_fetch(2, 1, 0)
-    assert not result.done
+    assert not result.is_done
     partition.record_follower_fetch(3, 1, 0)
     assert errors(result) == [Error.NONE]
 
@@ -52,10 +52,10 @@ def test_replicas_that_are_too_slow_cost_the_request_its_time(tmp_path: Path) ->
     cluster = alone(tmp_path, replicas=[1, 2])
     result = cluster.produce(1, b"a", timeout_ms=300)
     cluster.advance(299)
-    assert not result.done
+    assert not result.is_done
     cluster.advance(1)
     assert errors(result) == [Error.REQUEST_TIMED_OUT]
-    assert result.value[0].base_offset == -1
+    assert result.result()[0].base_offset == -1
     cluster.brokers[1].partition().record_follower_fetch(2, 1, 0)
     assert cluster.brokers[1].partition().high_watermark == 1, "it was appended all the same"
 
@@ -67,9 +67,9 @@ def test_too_few_replicas_in_sync(tmp_path: Path) -> None:
     cluster.elect(1, isr=[1])
     result = cluster.produce(1, b"b")
     assert errors(result) == [Error.NOT_ENOUGH_REPLICAS]
-    assert result.value[0].error_message == "1 replicas in sync, min.insync.replicas is 2"
+    assert result.result()[0].error_message == "1 replicas in sync, min.insync.replicas is 2"
     assert errors_after(cluster, acks=1) == [Error.NONE]
-    assert not late.done
+    assert not late.is_done
 
 
 def errors_after(cluster: MemoryCluster, acks: int) -> list[Error]:
@@ -124,7 +124,7 @@ def test_a_corrupt_batch_is_rejected_and_the_others_are_appended(tmp_path: Path)
     result = cluster.brokers[1].manager.append(entries, 1, 100)
     cluster.run()
     assert errors(result) == [Error.NONE, Error.CORRUPT_MESSAGE, Error.NONE]
-    assert "checksum" in (result.value[1].error_message or "")
+    assert "checksum" in (result.result()[1].error_message or "")
 
 
 def test_bad_records_are_named_and_the_other_partitions_go_on(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_bad_records_are_named_and_the_other_partitions_go_on(tmp_path: Path) ->
     result = cluster.brokers[1].manager.append([((TOPIC, 0), bad), ((TOPIC, 1), batch_of(b"x"))], 1, 100)
     cluster.run()
     assert errors(result) == [Error.INVALID_RECORD, Error.NONE]
-    assert result.value[0].record_errors == ((1, "Offset delta 5 of record 1: deltas count up from 0."),)
+    assert result.result()[0].record_errors == ((1, "Offset delta 5 of record 1: deltas count up from 0."),)
 
 
 def test_leadership_that_changes_while_records_are_checked(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_repeated_batch_gets_the_answer_of_the_first_time(tmp_path: Path) -> N
         batch = batch_of(b"a", b"b", producer_id=7, sequence=sequence)
         result = cluster.brokers[1].manager.append([((TOPIC, 0), batch)], acks, 100)
         cluster.run()
-        return result.value[0].error, result.value[0].base_offset
+        return result.result()[0].error, result.result()[0].base_offset
 
     assert [send(0), send(2), send(0), send(2, acks=1)] == [(0, 0), (0, 2), (0, 0), (0, 2)]
     assert send(6) == (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
@@ -179,7 +179,7 @@ def test_a_repeated_batch_waits_for_the_replicas_too(tmp_path: Path) -> None:
         batch = batch_of(b"a", producer_id=7, sequence=0)
         results.append(cluster.brokers[1].manager.append([((TOPIC, 0), batch)], -1, 1_000))
         cluster.run()
-    assert [result.done for result in results] == [False, False]
+    assert [result.is_done for result in results] == [False, False]
     cluster.brokers[1].partition().record_follower_fetch(2, 1, 0)
     assert [errors(result) for result in results] == [[Error.NONE], [Error.NONE]]
 

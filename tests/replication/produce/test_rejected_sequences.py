@@ -21,7 +21,7 @@ def send(cluster: MemoryCluster, broker: int, sequence: int, *, epoch: int = 0, 
 
 
 def error_of(result: Any) -> Error:
-    return Error.of(result.value[0].error)
+    return Error.of(result.result()[0].error)
 
 
 def sent(cluster: MemoryCluster, broker: int, sequence: int, **how: int) -> Error:

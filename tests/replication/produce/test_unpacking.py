@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,35 +11,15 @@ import pytest
 from signalbox.common.limits import MAX_AWAITING_UNPACKING_BYTES, UNPACKED_AT_ONCE_BYTES
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import Record, encode_batch
-from signalbox.replication.produce.unpacking import Unpackings
-from signalbox.storage.files.background import Done, Work
+from signalbox.replication.produce.unpacking import Unpacking, UnpackingQueue
+from signalbox.storage.files.background import InlineBackground
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.validation.batch_admission import AdmissionSteps, Admitted, batch_rules, begin_admission
+from tests.replication.held_threads import HeldThreads
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 from tests.storage.workbench import NOW_MS
 
 COMPACTED = LogConfig(cleanup_policy=("compact",))
-
-
-class HeldThreads:
-    """`step` runs the next job in a real thread, and calls `done` on the test's thread."""
-
-    def __init__(self) -> None:
-        self.jobs: deque[tuple[Work, Done]] = deque()
-        self.closed = False
-
-    def run(self, work: Work, done: Done) -> None:
-        self.jobs.append((work, done))
-
-    def step(self) -> None:
-        work, done = self.jobs.popleft()
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-        done(None)
-
-    def close(self) -> None:
-        self.closed = True
 
 
 def packed(name: bytes = b"k", size: int = UNPACKED_AT_ONCE_BYTES + 1) -> bytes:
@@ -60,10 +38,10 @@ def at_once(work: Callable[[], None]) -> None:
 
 def test_batches_begin_in_their_order_and_within_the_bound() -> None:
     threads, finished = HeldThreads(), list[str]()
-    unpackings = Unpackings(threads, at_once)
+    unpacking_queue = UnpackingQueue(threads, at_once)
     large = LogConfig(cleanup_policy=("compact",), max_message_bytes=20 * 2**20)  # decompresses up to the whole bound
     for name, config in (("small", COMPACTED), ("large", large), ("late", COMPACTED)):
-        unpackings.add(begun(config=config), 100, lambda _, name=name: finished.append(name))  # type: ignore[misc]
+        unpacking_queue.add(begun(config=config), 100, lambda _, name=name: finished.append(name))  # type: ignore[misc]
     assert len(threads.jobs) == 1, "the large one waits, and what came behind it"
     while threads.jobs:
         assert len(threads.jobs) == 1
@@ -73,25 +51,39 @@ def test_batches_begin_in_their_order_and_within_the_bound() -> None:
 
 def test_too_much_that_waits_is_rejected() -> None:
     threads, results = HeldThreads(), list[Admitted | KafkaError]()
-    unpackings = Unpackings(threads, at_once)
+    unpacking_queue = UnpackingQueue(threads, at_once)
     large = LogConfig(cleanup_policy=("compact",), max_message_bytes=20 * 2**20)
     for _ in range(3):
-        unpackings.add(begun(config=large), MAX_AWAITING_UNPACKING_BYTES, results.append)
+        unpacking_queue.add(begun(config=large), MAX_AWAITING_UNPACKING_BYTES, results.append)
     [rejected] = results
     assert isinstance(rejected, KafkaError)
     assert rejected.error is Error.REQUEST_TIMED_OUT
-    unpackings.close()
+    unpacking_queue.close()
     assert threads.closed
     threads.step()
     assert len(results) == 1, "nothing goes on behind the end"
 
 
+def test_work_with_many_batches_needs_no_recursion() -> None:
+    unpacking_queue = UnpackingQueue(InlineBackground(), at_once)
+
+    def work() -> Unpacking[int]:
+        for _ in range(1_000):
+            admitted = yield begun(), 100
+            assert len(admitted) == 3
+        with pytest.raises(KafkaError, match="limit of this topic"):
+            yield begun(packed(size=17 * 2**20)), 100
+        return 1_000
+
+    assert unpacking_queue.run(work()).result() == 1_000
+
+
 @pytest.mark.parametrize("config", [COMPACTED, LogConfig(compression_type="gzip")])
 def test_faults_of_a_decompressed_batch(config: LogConfig) -> None:
     threads, results = HeldThreads(), list[Any]()
-    unpackings = Unpackings(threads, at_once)
-    unpackings.add(begun(packed(size=17 * 2**20), config), 100, results.append)
-    unpackings.add(begun(packed(), config), 100, results.append)
+    unpacking_queue = UnpackingQueue(threads, at_once)
+    unpacking_queue.add(begun(packed(size=17 * 2**20), config), 100, results.append)
+    unpacking_queue.add(begun(packed(), config), 100, results.append)
     while threads.jobs:
         threads.step()
     assert results[0].error is Error.MESSAGE_TOO_LARGE
@@ -103,7 +95,7 @@ def compacting(tmp_path: Path) -> tuple[MemoryCluster, HeldThreads]:
     cluster.configs.log = COMPACTED
     cluster.create([1], partitions=2)
     manager = cluster.brokers[1].manager
-    manager._unpackings._threads = threads
+    manager._unpacking_queue._threads = threads
     return cluster, threads
 
 
@@ -115,11 +107,11 @@ def test_others_are_served_meanwhile(tmp_path: Path) -> None:
     frame[:] = bytes(len(frame))  # the buffer is reused
     quick = manager.append([((TOPIC, 0), bytearray(encode_batch([Record(key=b"q", timestamp=NOW_MS)])))], -1, 60_000)
     cluster.run()
-    assert (slow.done, quick.value[0].base_offset) == (False, 0)
+    assert (slow.is_done, quick.result()[0].base_offset) == (False, 0)
     while threads.jobs:
         threads.step()
     cluster.run()
-    assert (slow.value[0].error, slow.value[0].base_offset) == (0, 1)
+    assert (slow.result()[0].error, slow.result()[0].base_offset) == (0, 1)
 
 
 def test_a_leader_that_changes_meanwhile_does_not_append(tmp_path: Path) -> None:
@@ -129,14 +121,14 @@ def test_a_leader_that_changes_meanwhile_does_not_append(tmp_path: Path) -> None
     while threads.jobs:
         threads.step()
     cluster.run()
-    assert result.value[0].error == Error.NOT_LEADER_OR_FOLLOWER
+    assert result.result()[0].error == Error.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_request_that_timed_out_meanwhile_is_not_appended(tmp_path: Path) -> None:
     cluster, threads = compacting(tmp_path)
     result = cluster.brokers[1].manager.append([((TOPIC, 0), packed())], -1, 300)
     cluster.advance(400)
-    assert result.value[0].error == Error.REQUEST_TIMED_OUT
+    assert result.result()[0].error == Error.REQUEST_TIMED_OUT
     while threads.jobs:
         threads.step()
     cluster.run()
@@ -158,7 +150,7 @@ def test_batches_after_a_timed_out_request_are_rejected_too(tmp_path: Path) -> N
         while threads.jobs:
             threads.step()
         cluster.run()
-        return Error.of(result.value[0].error)
+        return Error.of(result.result()[0].error)
 
     assert send(0) is Error.NONE
     assert send(1) is Error.REQUEST_TIMED_OUT

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from signalbox.common.clock import ManualClock
-from signalbox.replication.waiting.deadlines import Deadlines
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.replication.waiting.purgatory import Purgatory, WatchList
-from tests.replication.manual_time import ManualIterations, ManualTimers
+from tests.common.waiting.manual_time import ManualIterations, ManualTimers
 
 
 class Operation:

@@ -47,7 +47,7 @@ def test_a_listeners(changes: dict[str, object], keys: set[str]) -> None:
 
 def test_a_truststore_that_does_not_know_the_keystore_is_one_error() -> None:
     settings = TlsSettings(**{**GOOD, "truststore_certificates": OTHER_AUTHORITY.pem})  # type: ignore[arg-type]
-    errors = collect_errors(settings, partial(listener_tls, dialled_by_brokers=True))
+    errors = collect_errors(settings, partial(listener_tls, inter_node=True))
     assert [error.key for error in errors] == ["ssl.truststore.location"]
 
 

@@ -15,7 +15,7 @@ from tests.security.tls.handshakes import AUTHORITY, BROKER, inline, shake_hands
 
 
 def serving(settings: TlsSettings, *, dialled: bool = False) -> ListenerTls:
-    return listener_tls(settings, dialled_by_brokers=dialled)
+    return listener_tls(settings, inter_node=dialled)
 
 
 def serial(tls: ListenerTls) -> str:

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
 from signalbox.security.tls.contexts import server_context
 from signalbox.security.tls.settings import TlsConfigError, TlsSettings
@@ -80,8 +80,8 @@ def test_pem_on_one_line_as_properties_have_it() -> None:
 
 def test_headers_of_an_old_encrypted_key_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "key.pem"
-    command = ["openssl", "genrsa", "-traditional", "-aes128", "-passout", "pass:pass", "-out", str(path), "2048"]
-    subprocess.run(command, check=True, capture_output=True)
+    protection = BestAvailableEncryption(b"pass")
+    path.write_bytes(BROKER.key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, protection))
     entry = open_stores(inline(keystore_key=path.read_text(), key_password="pass")).key_entry
     assert entry is not None
     assert "Proc-Type: 4,ENCRYPTED" in entry.private_key.splitlines()

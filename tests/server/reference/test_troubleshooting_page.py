@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from signalbox.server.reference.troubleshooting_page import read_troubleshooting, troubleshooting_page
-from tests.log_messages import messages_of, normalised, texts_in
+from tests.log_messages import messages_of, normalized, texts_in
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "src" / "signalbox"
@@ -19,7 +19,7 @@ TABLE = read_troubleshooting(ROOT / "docs" / "troubleshooting.toml")
 
 
 def test_every_message_at_warning_or_above_has_one_row_and_every_row_is_a_message() -> None:
-    rows = Counter((row.level, normalised(row.log)) for row in TABLE.messages)
+    rows = Counter((row.level, normalized(row.log)) for row in TABLE.messages)
     logged = set(messages_of(SOURCE))
     assert {row: count for row, count in rows.items() if count > 1} == {}
     assert logged - rows.keys() == set(), "messages without a row"
@@ -34,7 +34,7 @@ def test_a_message_begins_with_its_subject() -> None:
 def test_every_start_error_is_in_the_source() -> None:
     files = [file for package in PACKAGES_THAT_START for file in (SOURCE / package).rglob("*.py")]
     texts = {text for file in files for text in texts_in(ast.parse(file.read_text(encoding="utf-8")))}
-    missing = [row.text for row in TABLE.starts if not any(normalised(row.text) in text for text in texts)]
+    missing = [row.text for row in TABLE.starts if not any(normalized(row.text) in text for text in texts)]
     assert missing == []
 
 

@@ -97,7 +97,7 @@ def test_a_running_broker_stops_when_its_store_is_replaced_by_an_older_one(tmp_p
         await store.commit([Write(STORE_INCARNATION, older.data), Write(CONTROLLER_EPOCH, b"5")])
         await until_true(lambda: bool(failures))
         assert "is an older copy" in failures[0]
-        assert "controller epoch=5) than this broker has seen" in failures[0]
+        assert "controller epoch=5) than this node has seen" in failures[0]
         assert epoch_in(tmp_path) == 6, "what was seen is not forgotten"
         await guard.stop(controlled=False)
         logs.close()

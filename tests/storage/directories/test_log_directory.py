@@ -55,3 +55,20 @@ def test_other_errors_pass_the_guard(tmp_path: Path) -> None:
     with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE"), directory.guard("reading"):
         raise KafkaError(Error.OFFSET_OUT_OF_RANGE)
     assert directory.online
+
+
+def test_one_offset_of_a_checkpoint_is_replaced_at_once(tmp_path: Path) -> None:
+    directory = open_directory(tmp_path)
+    first, second = TopicPartition("a", 0), TopicPartition("b", 1)
+    directory.read_checkpoint("some-checkpoint")
+    assert not directory.has_read_checkpoint("some-checkpoint")
+    directory.raise_checkpoint("some-checkpoint", first, 3)
+    directory.raise_checkpoint("some-checkpoint", second, 4)
+    directory.raise_checkpoint("some-checkpoint", first, 5)
+    again = open_directory(tmp_path)
+    assert again.read_checkpoint("some-checkpoint") == {first: 5, second: 4}
+    assert again.has_read_checkpoint("some-checkpoint")
+    (tmp_path / "some-checkpoint").write_text("rubbish")
+    corrupt = open_directory(tmp_path)
+    assert corrupt.read_checkpoint("some-checkpoint") == {}
+    assert not corrupt.has_read_checkpoint("some-checkpoint")

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from signalbox.protocol.records.batch_header import HEADER_SIZE, read_batch_header
 from signalbox.storage.files.file_system import RealFileSystem
+from signalbox.storage.last_run import LastRun
 from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_loader import LastRun
-from signalbox.storage.validation.batch_order import GAPS_ANYWHERE, NO_GAPS, BatchOrder
+from signalbox.storage.validation.batch_order import GAPS_ANYWHERE, NO_GAPS, BatchBehindGap, BatchOrder
 from tests.storage.workbench import TP, append, batch, new_log, offsets, reopened
 
 SMALL = LogConfig(segment_bytes=600, index_interval_bytes=100)
@@ -61,6 +61,20 @@ def test_epochs_never_fall_even_where_the_cache_knows_none() -> None:
     order = BatchOrder(epochs(), NO_GAPS, 0)
     assert order.fault(read_batch_header(batch(1, offset=0, epoch=-1))) is None  # from before leader epochs existed
     assert order.fault(read_batch_header(batch(1, offset=1, epoch=-2))) == "leader epoch -2 after -1"
+
+
+def test_a_batch_behind_a_gap_is_corrupt_if_the_next_one_begins_before_its_end() -> None:
+    order = BatchOrder(epochs(), 20, 4)
+    assert order.fault(read_batch_header(batch(2, offset=6))) is None
+    assert order.corrupt_before(8) is None
+    corrupt = order.corrupt_before(7)
+    assert corrupt == BatchBehindGap(4, 6, 0)
+    assert corrupt.fault(7) == "base offset 6 instead of 4, offset 7 follows"
+    assert order.fault(read_batch_header(batch(1, offset=8))) is None  # it confirms the offset of the one before
+    assert order.corrupt_before(3) is None
+    assert order.fault(read_batch_header(batch(1, offset=12))) is None
+    order.continue_at(13)  # so does a segment
+    assert order.corrupt_before(3) is None
 
 
 # -- recovery
@@ -173,12 +187,12 @@ def test_a_segment_that_does_not_begin_where_the_last_one_ends_is_dropped(tmp_pa
 @pytest.mark.parametrize(
     ("config", "last_run", "end"),
     [
-        (COMPACTED, LastRun(), 14),
+        (COMPACTED, LastRun(), 1),
         (SMALL, LastRun(compacted_to=13), 14),
         (SMALL, LastRun(compacted_to=5), 4),
-        (COMPACTED, LastRun(high_watermark=11), 11),
+        (SMALL, LastRun(gaps_to=10), 11),
     ],
-    ids=["cleanup.policy", "cleaner-offset-checkpoint", "not compacted so far", "committed so far"],
+    ids=["cleanup.policy alone", "cleaner-offset-checkpoint", "not compacted so far", "gap-offset-checkpoint"],
 )
 def test_a_log_that_was_compacted_has_gaps(tmp_path: Path, config: LogConfig, last_run: LastRun, end: int) -> None:
     log = new_log(tmp_path, COMPACTED)
@@ -186,6 +200,34 @@ def test_a_log_that_was_compacted_has_gaps(tmp_path: Path, config: LogConfig, la
         log.append_as_follower(batch(1, offset=offset))
     log.flush_appends()
     assert reopened(tmp_path, config, last_run).log_end_offset == end
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("number", [4, 6, 9])
+@pytest.mark.parametrize("bit", [60, 61, 62])
+@pytest.mark.parametrize("last_run", [LastRun(), LastRun(compacted_to=24)], ids=["never compacted", "compacted"])
+def test_recovery_ends_a_log_with_compaction_before_a_corrupt_base_offset(
+    tmp_path: Path, last_run: LastRun, bit: int, number: int
+) -> None:
+    """The flip adds 2, 4 or 8 to the offset: the batch looks as if it were behind a gap."""
+    places = lived(tmp_path)
+    before = read_batch_header(places[number][0].read_bytes()[places[number][1] :]).base_offset
+    flip(places[number], bit)
+    after = read_batch_header(places[number][0].read_bytes()[places[number][1] :]).base_offset
+    log = reopened(tmp_path, COMPACTED, last_run)
+    assert_whole(log)
+    assert (before, log.log_end_offset) == (2 * number, 2 * number), after
+
+
+def test_a_segment_shows_that_the_batch_before_it_has_a_wrong_offset(tmp_path: Path) -> None:
+    places = lived(tmp_path)
+    first = places[0][0]
+    number = sum(path == first for path, _ in places) - 1
+    flip(places[number], 59)  # adds 16: behind the beginning of the next segment
+    log = reopened(tmp_path, COMPACTED, LastRun(compacted_to=24))
+    assert_whole(log)
+    assert log.log_end_offset == 2 * number
+    assert log.body.gaps_below == 2 * number  # what is fetched again has no gap
 
 
 def test_truncation_ends_where_the_last_batch_ends(tmp_path: Path) -> None:

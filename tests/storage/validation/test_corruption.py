@@ -16,10 +16,10 @@ DATA = b"".join(BATCHES)
 POSITIONS = [sum(map(len, BATCHES[:number])) for number in range(6)]
 
 
-def check(*, from_offset: int = 0) -> SegmentCheck:
+def check(*, from_offset: int = 0, gaps_below: int = NO_GAPS) -> SegmentCheck:
     cache = LeaderEpochs("", RealFileSystem())
     cache.assign(3, 100)
-    return SegmentCheck(100, BatchOrder(cache, NO_GAPS, 100, strict=True), from_offset=from_offset)
+    return SegmentCheck(100, BatchOrder(cache, gaps_below, 100, strict=True), from_offset=from_offset)
 
 
 def reader(data: bytes, pieces: list[int] | None = None):  # type: ignore[no-untyped-def]
@@ -49,6 +49,33 @@ def test_a_corrupt_batch_is_named(number: int, at: int) -> None:
     corruption = check().run(reader(bytes(data)), len(data), len(data))
     assert corruption is not None
     assert corruption[:3] == (100 + 2 * number, 100, POSITIONS[number])
+
+
+def test_below_the_compacted_offset_the_batch_behind_the_gap_is_named() -> None:
+    data = bytearray(DATA)
+    data[POSITIONS[2] + 7] += 5
+    corruption = check(gaps_below=200).run(reader(bytes(data)), len(data), len(data))
+    assert corruption == Corruption(104, 100, POSITIONS[2], "base offset 109 instead of 104, offset 106 follows")
+    data[POSITIONS[3] + 100] ^= 1  # a batch with a wrong checksum contradicts nothing
+    corruption = check(gaps_below=200).run(reader(bytes(data)), len(data), len(data))
+    assert corruption is not None
+    assert corruption.position == POSITIONS[3]
+
+
+def test_the_next_segment_shows_where_this_one_ends() -> None:
+    looked = check()
+    assert looked.run(reader(DATA), len(DATA), len(DATA)) is None
+    assert looked.corruption_before_segment(110) is None
+    assert looked.corruption_before_segment(112) == Corruption(
+        110, 100, len(DATA), "the next segment begins at offset 112 instead of 110"
+    )
+    data = bytearray(DATA)
+    data[POSITIONS[4] + 7] += 5
+    looked = check(gaps_below=200)
+    assert looked.run(reader(bytes(data)), len(data), len(data)) is None
+    assert looked.corruption_before_segment(110) == Corruption(
+        108, 100, POSITIONS[4], "base offset 113 instead of 108, offset 110 follows"
+    )
 
 
 @pytest.mark.parametrize("at", [8, 16, 20, 70])

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from signalbox.protocol.error_table import KafkaError
+from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_loader import LastRun
 from tests.storage.workbench import append, batch, new_log, offsets, reopened
 
 SMALL = LogConfig(segment_bytes=600, index_interval_bytes=100)
@@ -65,6 +65,30 @@ def test_a_read_that_finds_no_batch_for_its_offset_is_corrupt(tmp_path: Path, at
         offsets(log)
     assert log.corruption is not None
     assert log.corruption.offset == 0
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("number", [2, 4], ids=["a batch follows", "a segment follows"])
+def test_below_the_compacted_offset_the_batch_behind_the_gap_is_corrupt(tmp_path: Path, number: int) -> None:
+    log, size = new_log(tmp_path, SMALL), len(batch(2))
+    append(log, *(batch(2) for _ in range(12)))
+    log.body.compacted_to = 24
+    flip(log, number * size + 7)  # adds 16
+    corruption = log.check_at(2 * number)
+    assert corruption is not None
+    assert corruption[:3] == (2 * number, 0, number * size)
+
+
+@pytest.mark.spec("D3")
+def test_a_topic_with_compaction_has_no_gap_where_nothing_was_compacted(tmp_path: Path) -> None:
+    log, size = filled(tmp_path)
+    log.close()
+    flip(log, 2 * size + 7)
+    log = reopened(tmp_path, LogConfig(cleanup_policy=("compact",)), LastRun(clean=True, recovery_point=24))
+    with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+        log.read(4, 1)
+    assert log.corruption is not None
+    assert log.corruption.offset == 4
 
 
 @pytest.mark.spec("D3")

@@ -73,6 +73,23 @@ def test_a_corrupt_batch_is_found_and_the_other_logs_are_gone_through(tmp_path: 
     assert (logs[0].corruption, logs[2].corruption) == (None, None)
 
 
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize(("segment", "number"), [(0, 2), (0, 4), (1, 1)])
+def test_a_corrupt_offset_below_the_compacted_one_is_found(tmp_path: Path, segment: int, number: int) -> None:
+    log = filled(tmp_path / "a")
+    log.body.compacted_to = 24
+    position = number * len(batch(2))
+    path = Path(log.body.segments[segment].path(".log"))
+    data = bytearray(path.read_bytes())
+    data[position + 7] += 3  # a gap of three offsets, until the next batch or segment
+    path.write_bytes(data)
+    run_pass(LogScrub([log]))
+    assert log.corruption is not None
+    assert log.corruption[:3] == (10 * segment + 2 * number, 10 * segment, position)
+    log.truncate_corruption(log.corruption.offset)
+    assert log.log_end_offset == 10 * segment + 2 * number
+
+
 def test_a_segment_that_lacks_its_end_is_found(tmp_path: Path) -> None:
     log = filled(tmp_path / "a")
     path = Path(log.body.segments[0].path(".log"))

@@ -59,7 +59,7 @@ class Clients:
     def _java(self) -> Driver:
         class_path = java_class("Security.java", "clients")
         allowed = _ALLOWED_URLS + ",".join(self._token_urls)
-        return Coprocess(["java", *_JAVA, allowed, "-cp", class_path, "Security"], os.environ)
+        return Coprocess([command("java"), *_JAVA, allowed, "-cp", class_path, "Security"], os.environ)
 
 
 def _kafkajs() -> Driver:

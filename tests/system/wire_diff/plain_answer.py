@@ -25,6 +25,7 @@ _TEXTS = {"error_message", "documentation"}
 _IDS = {
     "cluster_id", "session_id", "producer_id", "member_id", "leader", "topic_id", "host", "port", "client_host",
     "log_dir", "total_bytes", "usable_bytes", "finalized_features_epoch", "partition_size", "cordoned_log_dirs",
+    "token_id", "hmac",
 }  # fmt: skip
 _NOTHING = (None, "", 0, -1, ZERO_UUID)
 _A_TIME_MS = 1_500_000_000_000

@@ -11,6 +11,12 @@ from signalbox.protocol.message import Message, Struct
 from signalbox.protocol.schema import FieldSpec, MessageSpec
 
 Body = Mapping[str, Any]
+NEW_CONNECTION, AFTER_HANDSHAKE = "(new connection)", "(after a handshake)"
+
+
+def password_of(user: str) -> str:
+    """The password of a user of the SASL listeners."""
+    return f"{user}-secret"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +26,10 @@ class Question:
     Fields of the body that a version lacks are left out. In the body "{v}" inside a text is the version, and a text
     "$name" is a value of an earlier response: `keep` names such values by their path in the response. `raw` is a
     body as bytes, for bodies that cannot be encoded.
+
+    `user`: sent at the SASL listener, on a connection that is logged in as this user; NEW_CONNECTION: on one of its
+    own, not logged in; AFTER_HANDSHAKE: on one of its own after SaslHandshake 1 for PLAIN. `client_id` replaces the
+    connection's, as bytes.
     """
 
     api: ApiKey
@@ -28,6 +38,8 @@ class Question:
     versions: tuple[int, ...] = ()
     keep: Mapping[str, str] = field(default_factory=dict)
     raw: bytes | None = None
+    user: str = ""
+    client_id: bytes | None = None
 
     def label(self, version: int) -> str:
         """Its name in reports."""

@@ -14,7 +14,7 @@ from tools.chaos.faults.network import Network
 from tools.chaos.faults.power import Power
 from tools.chaos.state_reader import StateReader, state_in_file
 
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
@@ -33,7 +33,7 @@ def topic(signalbox_bootstrap: str) -> str:
 def power(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Power]:
     """Three brokers with a SQLite store."""
     ports = Network.ports_needed(3)
-    first_port = neighbouring_ports(2 * ports, Random())
+    first_port = consecutive_ports(2 * ports, Random())
     with SwitchboardThread() as board:
         network = Network(board, 3, first_port, first_port + ports)
         cluster = ProcessCluster(

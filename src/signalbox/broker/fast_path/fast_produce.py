@@ -29,6 +29,7 @@ from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.common.internal_topics import INTERNAL_TOPICS
+from signalbox.common.waiting.deadlines import Deadline
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.quota_entity import PRODUCER_BYTE_RATE
 from signalbox.protocol.api_table import ApiKey
@@ -40,7 +41,6 @@ from signalbox.replication.partition import Partition
 from signalbox.replication.produce.append import VALID_ACKS
 from signalbox.replication.produce.pending_append import ACKS_ALL, PendingAppend
 from signalbox.replication.replica_manager import ReplicaManager
-from signalbox.replication.waiting.deadlines import Deadline
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 from signalbox.storage.append_info import LogAppendInfo

@@ -12,6 +12,8 @@ rules of F5:
     CLUSTER_AUTHORIZATION_FAILED         UNKNOWN_SERVER_ERROR; logged and counted as an error inside the cluster
     PRINCIPAL_DESERIALIZATION_FAILURE    UNKNOWN_SERVER_ERROR
     any other                            UNKNOWN_SERVER_ERROR
+
+A broker below the gate (SPEC F17) forwards nothing: `LocalAdminRequests`.
 """
 
 from __future__ import annotations
@@ -19,18 +21,23 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, RawResponse
-from signalbox.broker.error_responses import error_response
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, RawResponse, settled
+from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.ports import EnvelopeChannel
-from signalbox.protocol.api_table import API_TABLE
+from signalbox.broker.routes import RouteTable
+from signalbox.common.log_limiter import CLIENT_CAUSED
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import RequestHeader, decode_response_header
 from signalbox.security.principal import PrincipalSerde
 
 log = logging.getLogger(__name__)
+
+# As in Kafka: these return NOT_CONTROLLER before they authorize the request; the others authorize it first.
+_REJECTED_BEFORE_AUTHORIZATION = frozenset((ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS))
 
 
 class EnvelopeForwarder:
@@ -84,7 +91,8 @@ class EnvelopeForwarder:
             # only.
             log.error(
                 "Envelope rejected by the active controller: BROKER_AUTHORIZATION_FAILURE; give the brokers' "
-                "principal CLUSTER_ACTION on the cluster, or list it in super.users"
+                "principal CLUSTER_ACTION on the cluster, or list it in super.users",
+                extra=CLIENT_CAUSED,
             )
         return error_response(request, Error.UNKNOWN_SERVER_ERROR)
 
@@ -99,10 +107,31 @@ class EnvelopeForwarder:
                 "Envelope response of the active controller does not contain the response to the request "
                 "(correlation id=%d)",
                 header.correlation_id,
+                extra=CLIENT_CAUSED,
             )
             self._metrics.failed(Error.UNKNOWN_SERVER_ERROR)
             return error_response(request, Error.UNKNOWN_SERVER_ERROR)
         return RawResponse(bytes(response_data), _throttle_time_ms(header, response_data, body))
+
+
+class LocalAdminRequests:
+    """The router's forwarder below the gate: this broker handles the requests itself. The handlers then use
+    `controller/direct_writes/broker_below_gate.py`, where the rest of this behavior is, in place of the controller."""
+
+    def __init__(self) -> None:
+        self._routes: RouteTable = {}
+
+    def install(self, routes: RouteTable) -> None:
+        """Set the route table, which is created after the router."""
+        self._routes = routes
+
+    async def forward(self, request: ApiRequest) -> FinalResponse:
+        """This broker's local response."""
+        key = request.header.api_key
+        if key in _REJECTED_BEFORE_AUTHORIZATION:
+            return failure(request, Error.NOT_CONTROLLER)
+        response = self._routes[key].handler(request)
+        return await settled(response)
 
 
 def _throttle_time_ms(header: RequestHeader, payload: bytes, body: int) -> int:

@@ -39,13 +39,14 @@ class ControllerVersions(Protocol):
 
 
 class AdvertisedVersions:
-    """The ranges per kind of listener; the same object as long as nothing has changed. `peer_listeners`: listeners that
-    other brokers use besides this broker's internal listeners while listeners are changed in a rolling restart
+    """The ranges per kind of listener; the same object as long as nothing has changed. `controller` is None on a node
+    that forwards nothing: a dedicated controller, or a broker below the gate. `peer_listeners`: listeners that other
+    brokers use besides this broker's internal listeners while listeners are changed in a rolling restart
     (`broker/authorization/cluster_action.py`)."""
 
     def __init__(
         self,
-        controller: ControllerVersions,
+        controller: ControllerVersions | None,
         forced_control_plane: bool,
         ceilings: VersionCeilings = NO_CEILINGS,
         peer_listeners: Container[str] = (),
@@ -82,7 +83,7 @@ class AdvertisedVersions:
             return self._of_controllers
         if kind is ListenerKind.FORCED_CONTROL_PLANE:
             return self._control
-        current_ranges = self._controller.controller_ranges()
+        current_ranges = self._controller.controller_ranges() if self._controller is not None else None
         if current_ranges is not self._seen:
             self._seen = current_ranges
             self._current = self._local if current_ranges is None else _by_kind(self._intersected(current_ranges))

@@ -1,7 +1,8 @@
 """The controller id that responses to clients contain (F12).
 
 At and above the gate: a random live broker of the listener, chosen for each response. The real controller is not
-exposed, since every broker forwards. Below the gate: the real controller, which clients must find.
+exposed, since every broker forwards. Below the gate: the real controller (`RealController` in
+`controller/direct_writes/broker_below_gate.py`).
 """
 
 from __future__ import annotations
@@ -27,12 +28,3 @@ class ExposedController:
         """A random live broker that has the listener; -1 when there is none."""
         ids = list(self._cache.image.nodes(listener_name))
         return self._random.choice(ids) if ids else -1
-
-
-class RealController:
-    def __init__(self, cache: MetadataCache) -> None:
-        self._cache = cache
-
-    def id_for(self, listener_name: str) -> int:
-        """The controller of the current image, whether or not it has the listener."""
-        return self._cache.image.controller_id

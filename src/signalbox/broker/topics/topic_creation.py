@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.ports import ActiveController, EnvelopeChannel
-from signalbox.common.log_limiter import LogLimiter
+from signalbox.common.log_limiter import CLIENT_CAUSED, LogLimiter
 from signalbox.protocol.api_table import API_TABLE, ApiKey
-from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.codec_errors import DecodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import decode_response_header, encode_request_header
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -122,13 +122,20 @@ class TopicCreator:
         if request is not None:
             context, correlation_id = request.context, request.header.correlation_id
             client_id, principal = request.header.client_id or "", self._serde.serialize(context.principal)
-        header = encode_request_header(ApiKey.CREATE_TOPICS, version, correlation_id, client_id or None)
+        try:
+            header = encode_request_header(ApiKey.CREATE_TOPICS, version, correlation_id, client_id or None)
+        except StringTooLong as error:
+            raise KafkaError(Error.UNKNOWN_SERVER_ERROR, str(error)) from error
         envelope = await self._envelopes.envelope(
             header + creation_request.encode(version), principal, context.client_address_bytes, self._request_timeout_ms
         )
         if envelope.error_code != Error.NONE:
             # Errors between brokers are logged, not returned: a client cannot use them (F5).
-            log.error("Envelope rejected by the active controller: %s", Error.of(envelope.error_code).name)
+            log.error(
+                "Envelope rejected by the active controller: %s",
+                Error.of(envelope.error_code).name,
+                extra=CLIENT_CAUSED,
+            )
             raise KafkaError(Error.UNKNOWN_SERVER_ERROR, "the active controller rejected the Envelope")
         try:
             _, offset = decode_response_header(envelope.response_data or b"", ApiKey.CREATE_TOPICS, version)

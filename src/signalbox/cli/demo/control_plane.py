@@ -15,6 +15,7 @@ from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_response_header, encode_request_header
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.transport.socket_address import reject_self_connection
 
 _REJECTED = "signalbox_network_socketserver_rejectedrequests_total"
 _LISTENER = "CONTROL"
@@ -98,7 +99,9 @@ def _api_versions() -> bytes:
 
 def _connected(stage: Stage, node_id: int) -> socket.socket:
     host, _, port = stage.cluster.brokers[node_id].address(_LISTENER).rpartition(":")
-    return socket.create_connection((host, int(port)), timeout=10)
+    sock = socket.create_connection((host, int(port)), timeout=10)
+    reject_self_connection(sock)
+    return sock
 
 
 def _exchange(stage: Stage, node_id: int, frame: bytes) -> bytes:

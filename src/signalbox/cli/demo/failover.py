@@ -12,6 +12,7 @@ from signalbox.cli.demo.stage import Stage
 TOPIC = "failover"
 _SECONDS = 8.0
 _KILL_AFTER_S = 2.0
+_ELECTION_S = 20.0
 
 
 def kill_the_controller(stage: Stage) -> None:
@@ -20,6 +21,8 @@ def kill_the_controller(stage: Stage) -> None:
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
+    controller = _wait_for_controller(stage)
+    stage.check("one broker is the active controller", controller > 0, f"broker {controller}")
     bootstrap = stage.cluster.bootstrap()
     admin = AdminClient({"bootstrap.servers": bootstrap, "client.id": "demo-admin"})
     new = NewTopic(TOPIC, 3, replication_factor=3, config={"min.insync.replicas": "2"})
@@ -39,7 +42,7 @@ def kill_the_controller(stage: Stage) -> None:
 
         return callback
 
-    killed, controller, number = 0.0, stage.controller_id(), 0
+    killed, number = 0.0, 0
     started = time.monotonic()
     while time.monotonic() - started < _SECONDS:
         producer.produce(TOPIC, str(number).encode(), str(number % 31).encode(), on_delivery=delivered(number))
@@ -52,7 +55,7 @@ def kill_the_controller(stage: Stage) -> None:
     producer.flush(60)
     successor = _wait_for_controller(stage)
     times = sorted(acknowledged.values())
-    gap = max(later - earlier for earlier, later in pairwise(times))
+    gap = max((later - earlier for earlier, later in pairwise(times)), default=_SECONDS)
     stage.check("another controller took over", successor not in (-1, controller), f"broker {successor}")
     stage.check("every record was acknowledged", len(acknowledged) == number and not errors, f"{number:,}")
     consumed = [value for values in read_numbers(stage, TOPIC, number).values() for value in values]
@@ -65,7 +68,7 @@ def kill_the_controller(stage: Stage) -> None:
 
 
 def _wait_for_controller(stage: Stage) -> int:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + _ELECTION_S
     while time.monotonic() < deadline:
         controller_id = stage.controller_id()
         if controller_id > 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,12 +11,19 @@ from typing import Any
 
 from rich.console import Console
 
+from signalbox.cli.broker_page import read_page
+from signalbox.client.failures import ClientFailure
+from signalbox.protocol.error_table import KafkaError
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
 
 class CheckFailed(RuntimeError):
     """A check of a step failed."""
+
+
+class StepFailed(RuntimeError):
+    """A client, a socket or a file failed in a step."""
 
 
 @dataclass
@@ -44,11 +50,15 @@ class Stage:
 
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
-        """Prints a step's title, and its duration at its end."""
+        """Prints a step's title, and its duration at its end. An error of a client, a socket or a file becomes
+        StepFailed with the step's title."""
         self._step = title
         self.console.print(f"[bold]{len(self.seconds) + 1}. {title}[/bold]")
         started = time.monotonic()
-        yield
+        try:
+            yield
+        except _client_errors() as error:
+            raise StepFailed(f"{title}: {str(error) or type(error).__name__}") from error
         self.seconds[title] = time.monotonic() - started
         self.console.print(f"   [dim]{self.seconds[title]:.1f} s[/dim]")
 
@@ -64,9 +74,7 @@ class Stage:
 
     def metric(self, node_id: int, name: str, **labels: str) -> float:
         """The sum of a broker's samples of one metric with these labels."""
-        url = str(self.cluster.brokers[node_id].ready["metrics"])
-        with urllib.request.urlopen(url, timeout=10) as page:
-            text = page.read().decode()
+        text = read_page(str(self.cluster.brokers[node_id].ready["metrics"]))
         total = 0.0
         for line in text.splitlines():
             sample, _, value = line.rpartition(" ")
@@ -80,3 +88,11 @@ class Stage:
             if broker.running and self.metric(node_id, "kafka_controller_kafkacontroller_activecontrollercount"):
                 return node_id
         return -1
+
+
+def _client_errors() -> tuple[type[Exception], ...]:
+    """The errors of the three clients of the demo, and of sockets and files."""
+    from confluent_kafka import KafkaException
+    from kafka.errors import KafkaError as KafkaPythonError
+
+    return OSError, ClientFailure, KafkaError, KafkaException, KafkaPythonError

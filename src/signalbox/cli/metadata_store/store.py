@@ -56,8 +56,12 @@ def restore(
     dry_run: DryRun = False,
 ) -> None:
     """Restore a backup into an empty store."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        fail(f"{file} cannot be read: {error.strerror}")
     with _Bar() as bar:
-        report = _run(store_tools.restore(file.read_bytes(), target, _given(config), bar.show, dry_run))
+        report = _run(store_tools.restore(content, target, _given(config), bar.show, dry_run), file)
     what = "would be written" if dry_run else "written, and compared entry by entry"
     say(f"cluster {report.cluster_id}: {report.entries} entries, {report.to_write} {what}")
 
@@ -96,8 +100,10 @@ def _given(config: Path | None) -> dict[str, str]:
         fail(str(error))
 
 
-def _run(work: Coroutine[Any, Any, T]) -> T:
+def _run(work: Coroutine[Any, Any, T], backup_file: Path | None = None) -> T:
     try:
         return asyncio.run(work)
+    except store_tools.BadBackup as error:
+        fail(f"{backup_file}: {error}")
     except store_tools.TOOL_ERRORS as error:
         fail(str(error))

@@ -14,8 +14,8 @@ from typing import Any
 
 from signalbox.client.connection.connection import ClientConnection, connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
-from signalbox.client.connection.dialling import resolve
 from signalbox.client.connection.node import Address
+from signalbox.client.connection.stream_opener import resolve
 from signalbox.client.failures import ClientFailure, ConnectFailed
 from signalbox.protocol.messages.metadata import MetadataRequest
 

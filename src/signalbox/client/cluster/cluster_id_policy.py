@@ -1,7 +1,7 @@
 """Which cluster a client may use: `signalbox.cluster.id.policy` = follow | pin:<id> | pin-first.
 
 KIP-1242 does not protect the bootstrap: a client accepts a bootstrap server of another cluster (misroute stories 1 to
-3). A pinned client rejects it. `follow` keeps Kafka's behaviour: after a rebootstrap it may use another cluster.
+3). A pinned client rejects it. `follow` keeps Kafka's behavior: after a rebootstrap it may use another cluster.
 """
 
 from __future__ import annotations

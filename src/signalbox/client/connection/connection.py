@@ -12,11 +12,11 @@ from typing import Any
 
 from signalbox.client.connection.api_ranges import ApiRanges
 from signalbox.client.connection.connection_settings import ConnectionSettings
-from signalbox.client.connection.dialling import Dialling
 from signalbox.client.connection.frame_stream import FrameStream
 from signalbox.client.connection.handshake import handshake
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.connection.session_end import LEAVING, login_ready, seconds_until_session_end
+from signalbox.client.connection.stream_opener import StreamOpener
 from signalbox.client.connection.wire_frames import Chunk, api_key_of, decode_response, encode_request
 from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke
 from signalbox.protocol.api_table import API_TABLE
@@ -132,21 +132,21 @@ async def connect(
     `resolved` (IP addresses) replaces the name lookup. ConnectFailed and its subclasses (Misrouted,
     AuthenticationRejected, PeerBroke) have the stage that was reached.
     """
-    dialling = Dialling(address, settings)
+    opener = StreamOpener(address, settings)
     stream: FrameStream | None = None
     try:
         async with asyncio.timeout(settings.connect_timeout_ms / 1000):
             await login_ready(address, settings)
-            stream = await dialling.dial(resolved)
+            stream = await opener.dial(resolved)
             connection = ClientConnection(stream, settings, identity)
             await connection.shake_hands()
             return connection
     except BaseException as error:
         failure: BaseException = error
         if isinstance(error, TimeoutError):
-            failure = ConnectFailed(address, dialling.stage, f"no answer within {settings.connect_timeout_ms} ms")
+            failure = ConnectFailed(address, opener.stage, f"no answer within {settings.connect_timeout_ms} ms")
         elif isinstance(error, ConnectionLost):
-            failure = ConnectFailed(address, dialling.stage, error.reason)
+            failure = ConnectFailed(address, opener.stage, error.reason)
         if stream is not None:
             stream.fail(failure if isinstance(failure, ClientFailure) else ConnectionLost(address, "cancelled"))
         if failure is error:

@@ -1,7 +1,7 @@
 """Checks the length of a frame. The first bytes show a peer that is not a Kafka broker.
 
 A TLS alert read as a length is 350 MB and has crashed clients (misroute story 8); so the first length has a tight limit
-and a TLS record is recognised by its first two bytes.
+and a TLS record is recognized by its first two bytes.
 """
 
 from __future__ import annotations

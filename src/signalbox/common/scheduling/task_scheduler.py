@@ -63,7 +63,7 @@ class TaskScheduler:
 
     def __init__(self, loop: EventLoop, slice_us: int = 100) -> None:
         self._loop = loop
-        self._slice_s = slice_us / 1_000_000
+        self.slice_s = slice_us / 1_000_000
         self.slices = 0
         self._waiting: deque[CooperativeTask] = deque()
 
@@ -75,7 +75,7 @@ class TaskScheduler:
     def beside(self) -> TaskScheduler:
         """Another scheduler of the same event loop, whose tasks have a slice of their own in each round: they do not
         wait for those of this one, however many there are."""
-        return TaskScheduler(self._loop, round(self._slice_s * 1_000_000))
+        return TaskScheduler(self._loop, round(self.slice_s * 1_000_000))
 
     def run(self, work: Callable[[], object], again: bool = False) -> None:
         """Begin at once, or in the next round if a cooperative task calls this. `again`: the work has had a slice
@@ -110,11 +110,11 @@ class TaskScheduler:
     async def yielding(self, values: Iterable[T]) -> AsyncIterator[T]:
         """Iterate in a coroutine that awaits something for each value; before each, yield to the event loop if the
         slice is over."""
-        deadline = monotonic() + self._slice_s
+        deadline = monotonic() + self.slice_s
         for value in values:
             if monotonic() >= deadline:
                 await _NextRound()
-                deadline = monotonic() + self._slice_s
+                deadline = monotonic() + self.slice_s
             yield value
 
     def _begin(self, task: CooperativeTask) -> None:
@@ -140,7 +140,7 @@ class TaskScheduler:
         task.slices += 1
         self.slices += 1
         try:
-            task.run_slice(self._slice_s)
+            task.run_slice(self.slice_s)
         except Exception:
             log.exception("Unexpected error in a cooperative task")
         # A task that frees as many objects as it creates never reaches the collector's threshold, while the young

@@ -66,7 +66,7 @@ class CheckedBroker:
         names += table.controller_listener_names[:1] if self.config.has_controller_listener else ()
         return [name for name in names if name is not None]
 
-    def dialled_at(self, listener_name: str) -> Endpoint:
+    def inter_node_endpoint(self, listener_name: str) -> Endpoint:
         """The advertised endpoint of one of `of_brokers`."""
         endpoint = self.table.row(listener_name).advertised
         assert endpoint is not None

@@ -31,7 +31,7 @@ _CALLBACK_KEY = "sasl.server.callback.handler.class"
 
 
 @dataclass(frozen=True, slots=True)
-class _Dialling:
+class _InterNodeConnection:
     """`broker` connects to `endpoint` of `peer`."""
 
     broker: CheckedBroker
@@ -49,9 +49,9 @@ class _Dialling:
 
 def settings_for_peers(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """For a listener that only the peer has, a broker uses its own keys with that listener's name."""
-    for connection in _diallings(brokers):
+    for connection in _inter_node_connections(brokers):
         name, protocol = connection.endpoint.listener_name, connection.endpoint.security_protocol
-        own = connection.broker.table.dialled.get(name) is protocol
+        own = connection.broker.table.inter_node_listeners.get(name) is protocol
         if own:
             continue  # already checked, as a listener of its own
         network, _ = read_network_settings(connection.broker.config.originals, [name])
@@ -62,7 +62,7 @@ def settings_for_peers(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault
 
 def mechanisms_taken(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """The mechanism that a broker logs in with must be enabled on the peer's listener."""
-    for connection in _diallings(brokers):
+    for connection in _inter_node_connections(brokers):
         key = mechanism_key(connection.endpoint.listener_name, connection.mine)
         used, enabled = connection.mine.text(key), connection.theirs.names(ENABLED_MECHANISMS_KEY)
         if connection.endpoint.security_protocol.uses_sasl and used not in enabled:
@@ -75,7 +75,7 @@ def mechanisms_taken(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 def users_known(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """PLAIN's users are written in login modules: the peer's must contain this broker's user and password. SCRAM's
     users are in the metadata store, and a user's own callback handler may accept any user: neither is checked."""
-    for connection in _diallings(brokers):
+    for connection in _inter_node_connections(brokers):
         used = connection.mine.text(mechanism_key(connection.endpoint.listener_name, connection.mine))
         plain = used == PLAIN in connection.theirs.names(ENABLED_MECHANISMS_KEY)
         elsewhere = connection.theirs.for_mechanism(PLAIN, _CALLBACK_KEY) is not None
@@ -103,7 +103,7 @@ def users_known(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 def certificates_trusted(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """Runs the TLS handshake of both sides in memory, with the check of the host name."""
-    for connection in _diallings(brokers):
+    for connection in _inter_node_connections(brokers):
         if not connection.endpoint.security_protocol.uses_tls or not connection.endpoint.host:
             continue  # a blank host is the peer machine's own name, which is in no file
         name = connection.endpoint.listener_name
@@ -123,12 +123,12 @@ def certificates_trusted(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFau
             )
 
 
-def _diallings(brokers: Sequence[CheckedBroker]) -> Iterator[_Dialling]:
+def _inter_node_connections(brokers: Sequence[CheckedBroker]) -> Iterator[_InterNodeConnection]:
     """Controllers connect to brokers, brokers to controllers, and controllers to each other, to check whether the
     active controller is alive."""
     for broker, peer in permutations(brokers, 2):
         for name in peer.of_brokers:
-            yield _Dialling(broker, peer, peer.dialled_at(name))
+            yield _InterNodeConnection(broker, peer, peer.inter_node_endpoint(name))
 
 
 def _module(broker: CheckedBroker, settings: ListenerSettings, endpoint: Endpoint) -> LoginModule | None:

@@ -10,7 +10,7 @@ from signalbox.common.config.config_table import ConfigFault
 from signalbox.configuration.check import cluster_agreement, cluster_clashes, cluster_logins, cluster_roles
 from signalbox.configuration.check.checked_broker import CheckedBroker
 from signalbox.configuration.check.config_check import check_node_config
-from signalbox.configuration.check.listener_summary import ListenerSummary, summarise
+from signalbox.configuration.check.listener_summary import ListenerSummary, summarize
 from signalbox.configuration.config_file import ConfigFileError, read_config_file
 
 _Rule = Callable[[Sequence[CheckedBroker]], Iterator[ConfigFault]]
@@ -88,7 +88,7 @@ def check_files(paths: Sequence[Path], overrides: Sequence[str] = ()) -> Finding
     faults += compare(_FAULTS, brokers)
     warnings += map(str, compare(_NOTES, brokers))
     return Findings(
-        [CheckedFile(checked.properties.origin, checked.name, summarise(checked.config)) for checked in brokers],
+        [CheckedFile(checked.properties.origin, checked.name, summarize(checked.config)) for checked in brokers],
         unreadable,
         [str(fault) for fault in faults],
         warnings,

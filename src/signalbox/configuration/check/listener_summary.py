@@ -31,7 +31,7 @@ class ListenerSummary:
     limits: str
 
 
-def summarise(config: NodeConfig) -> list[ListenerSummary]:
+def summarize(config: NodeConfig) -> list[ListenerSummary]:
     """The listeners in the order of `listeners`."""
     settings, _ = read_network_settings(config.originals, [row.name for row in config.listeners])
     return [_summary(row, settings.listener(row.name)) for row in config.listeners]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from signalbox.common.endpoint import host_port, normalise_listener_name
+from signalbox.common.endpoint import host_port, normalize_listener_name
 from signalbox.controller.context import ControllerContext
 from signalbox.metadata.entries.registration import BrokerRegistration
 from signalbox.protocol.error_table import Error, KafkaError
@@ -93,9 +93,9 @@ def _advertised_in(configs: Mapping[str, str]) -> Iterator[_AdvertisedAddress]:
         name, separator, address = entry.strip().partition("://")
         host, colon, port = address.rpartition(":")
         if separator and colon and port.isascii() and port.isdigit() and len(port) < 6:
-            yield _AdvertisedAddress(normalise_listener_name(name), host.strip("[]"), int(port))
+            yield _AdvertisedAddress(normalize_listener_name(name), host.strip("[]"), int(port))
 
 
 def _protocols(configs: Mapping[str, str]) -> Mapping[str, str]:
     pairs = (pair.rpartition(":") for pair in configs.get(_PROTOCOLS, "").split(","))
-    return {normalise_listener_name(name): protocol.strip().upper() for name, _, protocol in pairs if name}
+    return {normalize_listener_name(name): protocol.strip().upper() for name, _, protocol in pairs if name}

@@ -19,6 +19,7 @@ from typing import Any
 
 from signalbox.common.clock import Clock
 from signalbox.controller.decision import Decision, Inputs
+from signalbox.controller.direct_writes.metadata_change_log import read_change_log, shared_paths
 from signalbox.controller.direct_writes.shared_commit import commit_shared
 from signalbox.controller.dispatch import DECISIONS
 from signalbox.controller.error_responses import reject
@@ -30,7 +31,6 @@ from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.acl_entries import ROOT_OF
 from signalbox.metadata.entries.json_text import BadEntry
-from signalbox.metadata.metadata_change_log import decode_shared_changes, shared_paths
 from signalbox.metadata.store.port import (
     BadOperation,
     CommitRejected,
@@ -165,7 +165,7 @@ class DirectMetadataWriter:
         if epoch is None:
             raise StoreError("there has been no controller yet")
         fence = Fence(layout.CONTROLLER_EPOCH, epoch.version)
-        shared = decode_shared_changes(await store.read(layout.SHARED_CHANGES))
+        shared = await read_change_log(store)
         part = await load_part(store, self._node_id, DIRECT_CHANGES[key].looks_at(request))
         decision = DECISIONS[key](part, self._inputs, request)
         records = [record for record in decision.records if isinstance(record, _STORED_BY_BROKERS)]

@@ -1,11 +1,11 @@
-"""Commits of metadata that several brokers may write, in one order (SPEC F17; `metadata/metadata_change_log.py`)."""
+"""Commits of metadata that several brokers may write, in one order (SPEC F17; `metadata_change_log.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from signalbox.controller.direct_writes.metadata_change_log import MetadataChangeLog, is_shared
 from signalbox.metadata import layout
-from signalbox.metadata.metadata_change_log import MetadataChangeLog, is_shared
 from signalbox.metadata.store.port import CommitRejected, Fence, MetadataStore, Operation, VersionConflict
 
 
@@ -34,3 +34,18 @@ async def commit_shared(
             raise ConcurrentMetadataUpdate(conflict.path, "another broker has stored a change") from conflict
         raise
     return after
+
+
+async def commit_by_controller(
+    store: MetadataStore, operations: Sequence[Operation], fence: Fence, shared_version: int
+) -> int:
+    """`commit_shared` for the controller, whose context has the change log up to `shared_version`; returns the version
+    after the commit. The log names no paths: no other node has to read what the controller decides."""
+    return (await commit_shared(store, operations, fence, MetadataChangeLog(shared_version))).version
+
+
+def reject_older_decisions(operations: Iterable[Operation]) -> None:
+    """Raise ConcurrentMetadataUpdate if one of these operations, decided before the controller applied direct metadata
+    writes of brokers, would overwrite them: the commit checks the version of the last decision only."""
+    if any(map(is_shared, operations)):
+        raise ConcurrentMetadataUpdate(layout.SHARED_CHANGES, "decisions of this batch are older than a change")

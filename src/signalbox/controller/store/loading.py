@@ -1,7 +1,7 @@
 """The store's content as a context: all of it for a new controller, or only what one decision needs.
 
 A controller reads the whole store only here: later it knows its own writes, and gets notifications of changes that
-other nodes may write (`shared_metadata.py`).
+other nodes may write (`direct_writes/shared_metadata.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from signalbox.controller.context import (
     StoredAcls,
     collision_name,
 )
+from signalbox.controller.direct_writes.metadata_change_log import read_change_log
 from signalbox.controller.entities.feature_control import compatible_brokers
 from signalbox.controller.forwarded_response import stored_responses
 from signalbox.controller.store.corrupt_entries import TopicCorruption, describe
@@ -37,7 +38,6 @@ from signalbox.metadata.entries.producer_id_block import UNREADABLE, ProducerIdB
 from signalbox.metadata.entries.registration import decode_registration
 from signalbox.metadata.entries.topic_assignment import TopicAssignment
 from signalbox.metadata.feature_repository import read_features
-from signalbox.metadata.metadata_change_log import decode_shared_changes
 from signalbox.metadata.store.port import Entry, MetadataStore
 from signalbox.security.acl import ResourcePattern
 from signalbox.security.delegation_token import DelegationToken
@@ -105,7 +105,7 @@ async def load_context(
 ) -> ControllerContext:
     """Everything in the store. The topics are decoded by a cooperative task."""
     # Read first: a change after this point is found by the reads below, or is notified later, or both.
-    shared = decode_shared_changes(await store.read(layout.SHARED_CHANGES))
+    shared = await read_change_log(store)
     tree = await store.read_tree(layout.TOPICS)
     marks = await store.read_tree(layout.DELETE_TOPICS)
     going = {path.removeprefix(f"{layout.DELETE_TOPICS}/") for path in marks if path.count("/") == _MARK_DEPTH}

@@ -6,9 +6,8 @@ Without a context (not the controller, or not loaded yet) there is nothing to co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
-from signalbox.common.ids import TopicPartition
 from signalbox.controller.brokers.broker_control import ask_for_replicas, brokers_changed
 from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.control_requests.control_answers import Follow
@@ -17,7 +16,6 @@ from signalbox.controller.decision_queue import DecisionQueue
 from signalbox.controller.direct_writes.shared_metadata import read_shared, shared_changed
 from signalbox.controller.entities.feature_control import controllers_changed
 from signalbox.controller.event_batch import ControllerEvent
-from signalbox.controller.partitions.leader_writes import read_newer_states, read_states_of_failed_brokers
 from signalbox.metadata.entries.feature_levels import LevelRanges
 from signalbox.metadata.store.port import MetadataStore
 
@@ -40,11 +38,8 @@ class StoreEvents:
         self._context = context
         self._end_epoch = end_epoch
 
-    async def on_brokers_changed(self, brokers: Mapping[int, LiveBroker]) -> None:
-        """The brokers that are registered now. StoreError."""
-        context = self._context()
-        if context is not None and (update := await read_states_of_failed_brokers(self._store, context, brokers)):
-            self._queue.add(self.event(update))
+    def on_brokers_changed(self, brokers: Mapping[int, LiveBroker]) -> None:
+        """The brokers that are registered now."""
         self._queue.add(self.event(lambda now, inputs: brokers_changed(now, inputs, brokers)))
 
     def on_controllers_changed(self, controllers: Mapping[int, LevelRanges]) -> None:
@@ -55,13 +50,8 @@ class StoreEvents:
         """A broker lost a log directory."""
         self._queue.add(self.event(lambda now, _: ask_for_replicas(now, broker_id)))
 
-    async def isr_changed(self, partitions: Iterable[TopicPartition]) -> None:
-        """Leaders have written these partitions' states themselves. StoreError."""
-        if update := await self.partition_state_update(partitions):
-            self._queue.add(update)
-
     async def look_at_shared(self) -> None:
-        """A broker below the gate made a direct metadata write (SPEC F17). StoreError, BadEntry."""
+        """A broker below the gate made a direct metadata write (`direct_writes/`). StoreError, BadEntry."""
         if update := await self.shared_metadata_update():
             self._queue.add(update)
 
@@ -75,15 +65,9 @@ class StoreEvents:
         """The store could not be read."""
         self._end_epoch(f"changes in the metadata store could not be read: {error}")
 
-    async def partition_state_update(self, partitions: Iterable[TopicPartition]) -> ControllerEvent | None:
-        """The event that applies newer states of these partitions; None if there are none. StoreError."""
-        context = self._context()
-        update = None if context is None else await read_newer_states(self._store, context, partitions)
-        return None if update is None else self.event(update)
-
     async def shared_metadata_update(self) -> ControllerEvent | None:
-        """The event that applies changes of other nodes to shared metadata; None if there are none. StoreError,
-        BadEntry."""
+        """The event that applies direct metadata writes of brokers (`direct_writes/`); None if there are none.
+        StoreError, BadEntry."""
         read = await read_shared(self._store, self._context)
         return None if read is None else self.event(lambda now, inputs: shared_changed(now, inputs, read))
 

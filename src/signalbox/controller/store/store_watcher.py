@@ -1,5 +1,5 @@
 """The controller's watches on the store: nodes that register or leave, log directories that fail, direct metadata
-writes of brokers, ISRs that leaders write, corrupt entries of topics that are repaired.
+writes of brokers, corrupt entries of topics that are repaired.
 
 A watch only reports that something changed; then the store is read, once for all reports in the meantime. Reads of one
 kind never overtake each other.
@@ -8,18 +8,16 @@ kind never overtake each other.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
-from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import LiveBroker
 from signalbox.controller.store.corrupt_entries import TopicCorruption
 from signalbox.controller.store.loading import brokers_of, load_controllers
 from signalbox.controller.topics.topic_loading import has_changed
 from signalbox.metadata import layout
 from signalbox.metadata.entries.feature_levels import LevelRanges
-from signalbox.metadata.entries.isr_change import decode_isr_change
 from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.entries.log_dir_event import decode_log_dir_event
 from signalbox.metadata.store.port import CommitRejected, Delete, Fence, MetadataStore, StoreError, StoreFull
@@ -32,8 +30,8 @@ Spawn = Callable[[Coroutine[Any, Any, None]], object]
 class StoreObserver(Protocol):
     """Gets the notifications."""
 
-    async def on_brokers_changed(self, brokers: Mapping[int, LiveBroker]) -> None:
-        """The brokers that are registered now. StoreError."""
+    def on_brokers_changed(self, brokers: Mapping[int, LiveBroker]) -> None:
+        """The brokers that are registered now."""
         ...
 
     def on_controllers_changed(self, controllers: Mapping[int, LevelRanges]) -> None:
@@ -44,12 +42,8 @@ class StoreObserver(Protocol):
         """A broker lost a log directory."""
         ...
 
-    async def isr_changed(self, partitions: Iterable[TopicPartition]) -> None:
-        """Leaders stored the ISR of these partitions, which the controller may not know: read it. StoreError."""
-        ...
-
     async def look_at_shared(self) -> None:
-        """Other nodes changed metadata that more than one broker may write: read it. StoreError, BadEntry."""
+        """Brokers made direct metadata writes (`direct_writes/`): read them. StoreError, BadEntry."""
         ...
 
     def on_corruption_changed(self) -> None:
@@ -85,7 +79,6 @@ class StoreWatcher:
             self._store.watch(layout.BROKER_IDS, self.look_at_brokers),
             self._store.watch(layout.CONTROLLER_IDS, self.look_at_controllers),
             self._store.watch(layout.LOG_DIR_EVENTS, self.look_at_log_dirs),
-            self._store.watch(layout.ISR_CHANGES, self.look_at_isr_changes),
             self._store.watch(layout.SHARED_CHANGES, self.look_at_shared),
             *(
                 self._store.watch(path, self.look_at_corrupt_entries)
@@ -99,7 +92,6 @@ class StoreWatcher:
         self.look_at_brokers()
         self.look_at_controllers()
         self.look_at_log_dirs()
-        self.look_at_isr_changes()
         self.look_at_shared()
         self.look_at_corrupt_entries()
 
@@ -121,10 +113,6 @@ class StoreWatcher:
     def look_at_log_dirs(self) -> None:
         """Read and remove the events of failed log directories."""
         self._look(layout.LOG_DIR_EVENTS, self._read_log_dirs)
-
-    def look_at_isr_changes(self) -> None:
-        """Read and remove the notifications of leaders about the ISRs that they stored."""
-        self._look(layout.ISR_CHANGES, self._read_isr_changes)
 
     def look_at_shared(self) -> None:
         """Let the observer read what other nodes stored (again)."""
@@ -162,7 +150,7 @@ class StoreWatcher:
             self._watch_registrations(tree.keys() - {layout.BROKER_IDS})
             if brokers != self._observed:
                 self._observed = brokers
-                await self._reader.on_brokers_changed(brokers)
+                self._reader.on_brokers_changed(brokers)
 
     async def _read_controllers(self) -> None:
         controllers = await load_controllers(self._store)
@@ -191,23 +179,6 @@ class StoreWatcher:
             except BadEntry as error:
                 log.error("Invalid log directory failure notification skipped: %s", error)
             await self._remove(path)
-
-    async def _read_isr_changes(self) -> None:
-        """All notifications are reported together, and then removed, the corrupt ones too. If the controller epoch ends
-        before that, the next controller reads them."""
-        found = await self._store.read_tree(layout.ISR_CHANGES)
-        found.pop(layout.ISR_CHANGES, None)
-        named: list[TopicPartition] = []
-        for path, entry in found.items():
-            try:
-                named += decode_isr_change(path, entry.data)
-            except BadEntry as error:
-                log.error("Invalid ISR change notification skipped: %s", error)
-        if named and self._is_open:
-            await self._reader.isr_changed(named)
-        for path in found:
-            if self._is_open:
-                await self._remove(path)
 
     async def _remove(self, path: str) -> None:
         try:

@@ -8,19 +8,16 @@ removed when it has no offsets left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, nothing
-from signalbox.coordinator.group.classic.classic_group import ClassicGroup
-from signalbox.coordinator.group.classic.states import DELETE_ERRORS, GroupState
+from signalbox.coordinator.group.group import Group, SinceWhen
 from signalbox.coordinator.group.group_map import GroupMap
-from signalbox.coordinator.group.group_records import group_tombstone, offset_tombstone
+from signalbox.coordinator.group.group_records import offset_tombstone
 from signalbox.coordinator.group.offset_store import NO_EXPIRY, CommittedOffset, OffsetStore
 from signalbox.protocol.error_table import Error, KafkaError
-
-SinceWhen = Callable[[CommittedOffset], int]
 
 
 class GroupExpiry:
@@ -32,34 +29,35 @@ class GroupExpiry:
     def delete(self, group_id: str) -> Decision[Error]:
         """DeleteGroups for one group. Raises KafkaError if it cannot be deleted."""
         group = self._groups.get(group_id)
-        error = Error.GROUP_ID_NOT_FOUND if group is None else DELETE_ERRORS[group.state]
+        error = Error.GROUP_ID_NOT_FOUND if group is None else group.check_deletion()
         if group is None or error is not Error.NONE:
             raise KafkaError(error)
         return self._remove(group)
 
-    def _remove(self, group: ClassicGroup) -> Decision[Error]:
+    def _remove(self, group: Group) -> Decision[Error]:
         """Tombstones of the offsets come first, the group's own last: a log that ends between them has a group without
         offsets, never offsets without a group. The group is removed at once: a member that joins gets a new one."""
         partitions = self._offsets.known_or_coming(group.group_id)
         records = [offset_tombstone(group.group_id, *partition) for partition in partitions]
-        records.append(group_tombstone(group.group_id))
+        records.append(group.tombstone())
         self._groups.remove(group.group_id)
 
-        def on_completion(error: Error) -> None:
-            if error is Error.NONE:
-                group.transition_to(GroupState.DEAD)
-            else:
-                self._groups.restore(group)
+        def end() -> None:
+            was_restored = self._groups.get(group.group_id) is group  # after a timeout; it may have members by now
+            if not was_restored and not group.is_dead:
+                group.end()
 
-        return Decision(Error.NONE, records, on_completion=on_completion, atomic=False)
+        return Decision(
+            Error.NONE, records, effects=[end], on_failure=lambda error: self._groups.restore(group), atomic=False
+        )
 
     def expire(self, now_ms: int) -> Iterator[Decision[None]]:
         """Removes expired offsets and groups: one decision per group."""
         for group in self._groups:
             yield self._expire_group(group, now_ms) if self._groups.get(group.group_id) is group else nothing()
 
-    def _expire_group(self, group: ClassicGroup, now_ms: int) -> Decision[None]:
-        since = _expires_since(group)
+    def _expire_group(self, group: Group, now_ms: int) -> Decision[None]:
+        since = group.offsets_expire_since()
         offsets = self._offsets.of_group(group.group_id)
         expired = [
             partition
@@ -68,29 +66,17 @@ class GroupExpiry:
         ]
         left = len(offsets) - len(expired)
         coming = any(self._offsets.is_coming(group.group_id, p) for p in self._offsets.known_or_coming(group.group_id))
-        if group.state is GroupState.EMPTY and not group.pending_join and not left and not coming:
+        if group.is_unused and not left and not coming:
             removal = self._remove(group)
-            return Decision(None, removal.records, removal.on_completion, atomic=False)
+            return Decision(None, removal.records, removal.effects, removal.on_failure, atomic=False)
         records: list[CoordinatorRecord] = [offset_tombstone(group.group_id, *partition) for partition in expired]
         return Decision(None, records, atomic=False)
 
     def _is_expired(
-        self, group: ClassicGroup, partition: TopicPartition, offset: CommittedOffset, since: SinceWhen, now_ms: int
+        self, group: Group, partition: TopicPartition, offset: CommittedOffset, since: SinceWhen, now_ms: int
     ) -> bool:
         if group.is_subscribed_to(partition.topic) or self._offsets.is_coming(group.group_id, partition):
             return False
         if offset.expire_timestamp_ms != NO_EXPIRY:
             return now_ms >= offset.expire_timestamp_ms
         return now_ms - since(offset) >= self._settings.offsets_retention_ms
-
-
-def _expires_since(group: ClassicGroup) -> SinceWhen | None:
-    """The time from which the retention of this group's offsets counts; None = they do not expire."""
-    if group.protocol_type is None:
-        return lambda offset: offset.commit_timestamp_ms
-    if group.state is GroupState.EMPTY:
-        empty_since_ms = group.state_timestamp_ms
-        return lambda offset: offset.commit_timestamp_ms if empty_since_ms is None else empty_since_ms
-    if group.state is GroupState.STABLE and group.uses_consumer_protocol and group.subscribed is not None:
-        return lambda offset: offset.commit_timestamp_ms
-    return None

@@ -7,17 +7,16 @@ The handler checks that topics exist and may be read. Topic names must be in the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision
-from signalbox.coordinator.group.classic.classic_group import ClassicGroup
-from signalbox.coordinator.group.classic.rebalance import Rebalance
-from signalbox.coordinator.group.classic.states import GroupState
+from signalbox.coordinator.group.group import GroupKind, GroupType
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.group_records import offset_record
 from signalbox.coordinator.group.offset_store import NO_EXPIRY, OffsetStore
+from signalbox.metadata.image import MetadataImage
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.group_records import OffsetCommitValue
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
@@ -28,11 +27,11 @@ NO_RETENTION = -1
 
 def rejected_commit(request: OffsetCommitRequest, error: Error) -> OffsetCommitResponse:
     """A response with `error` for every partition of the request."""
-    return _response(request, lambda partition: error)
+    return _response(request, lambda topic, partition: error)
 
 
 def _response(
-    request: OffsetCommitRequest, answer: Callable[[OffsetCommitRequest.OffsetCommitRequestPartition], Error]
+    request: OffsetCommitRequest, error_of: Callable[[str, OffsetCommitRequest.OffsetCommitRequestPartition], Error]
 ) -> OffsetCommitResponse:
     return OffsetCommitResponse(
         topics=[
@@ -41,7 +40,7 @@ def _response(
                 topic_id=topic.topic_id,
                 partitions=[
                     OffsetCommitResponse.OffsetCommitResponsePartition(
-                        partition_index=partition.partition_index, error_code=answer(partition)
+                        partition_index=partition.partition_index, error_code=error_of(topic.name, partition)
                     )
                     for partition in topic.partitions
                 ],
@@ -57,34 +56,41 @@ def utf16_length(text: str) -> int:
 
 
 class OffsetCommit:
-    def __init__(self, groups: GroupMap, offsets: OffsetStore, rebalance: Rebalance, settings: GroupSettings) -> None:
+    def __init__(
+        self, groups: GroupMap, offsets: OffsetStore, kinds: Mapping[GroupType, GroupKind], settings: GroupSettings
+    ) -> None:
         self._groups = groups
         self._offsets = offsets
-        self._rebalance = rebalance
+        self._kinds = kinds
         self._settings = settings
 
-    def commit(self, request: OffsetCommitRequest, api_version: int, now_ms: int) -> Decision[OffsetCommitResponse]:
-        """Raises KafkaError if the group rejects the whole commit."""
+    def commit(
+        self, request: OffsetCommitRequest, api_version: int, now_ms: int, image: MetadataImage
+    ) -> Decision[OffsetCommitResponse]:
+        """Raises KafkaError if the group rejects the whole commit. A partition that `image` does not have is rejected:
+        its topic was deleted after the handler had looked it up, and nothing would delete the offset."""
         self._check(request, api_version)
         records: list[CoordinatorRecord] = []
         written: list[TopicPartition] = []
+
+        def error_of(topic: str, partition: OffsetCommitRequest.OffsetCommitRequestPartition) -> Error:
+            if image.partition(topic, partition.partition_index) is None:
+                return Error.UNKNOWN_TOPIC_OR_PARTITION
+            too_long = self._is_too_long(partition.committed_metadata)
+            return Error.OFFSET_METADATA_TOO_LARGE if too_long else Error.NONE
+
         for topic in request.topics:
             for partition in topic.partitions:
-                if self._is_too_long(partition.committed_metadata):
+                if error_of(topic.name, partition) is not Error.NONE:
                     continue
                 value = self._value(request, partition, now_ms)
                 records.append(offset_record(request.group_id, topic.name, partition.partition_index, value))
                 written.append(TopicPartition(topic.name, partition.partition_index))
-        response = _response(
-            request,
-            lambda partition: (
-                Error.OFFSET_METADATA_TOO_LARGE if self._is_too_long(partition.committed_metadata) else Error.NONE
-            ),
-        )
+        response = _response(request, error_of)
         if not records:
             return Decision(response)
-        self._offsets.begin(request.group_id, written)
-        return Decision(response, records, on_completion=lambda error: self._offsets.settle(request.group_id, written))
+        settle = self._offsets.begin(request.group_id, written)
+        return Decision(response, records, effects=[settle], on_failure=lambda error: settle())
 
     def _is_too_long(self, metadata: str | None) -> bool:
         return metadata is not None and utf16_length(metadata) > self._settings.offset_metadata_max_size
@@ -111,26 +117,7 @@ class OffsetCommit:
                 return  # a client that is not a member: its first offset creates the group
             unknown = api_version >= GROUP_ID_NOT_FOUND_FROM
             raise KafkaError(Error.GROUP_ID_NOT_FOUND if unknown else Error.ILLEGAL_GENERATION)
-        error = _check_membership(group, request)
+        error = group.check_offset_commit(request)
         if error is not Error.NONE:
             raise KafkaError(error)
-        member = group.members.get(request.member_id)
-        if member is not None and group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
-            self._rebalance.reset_session_timeout(group, member)
-
-
-def _check_membership(group: ClassicGroup, request: OffsetCommitRequest) -> Error:
-    generation_id = request.generation_id_or_member_epoch
-    if group.state is GroupState.DEAD:
-        return Error.COORDINATOR_NOT_AVAILABLE
-    if generation_id < 0 and group.state is GroupState.EMPTY:
-        return Error.NONE  # an administrator, or a client that is not a member
-    if generation_id < 0 and not request.member_id and request.group_instance_id is None:
-        return Error.UNKNOWN_MEMBER_ID  # only a member can commit to a group that is not empty
-    error = group.check_member(request.member_id, request.group_instance_id)
-    if error is not Error.NONE:
-        return error
-    if generation_id != group.generation_id:
-        return Error.ILLEGAL_GENERATION
-    # The member knows the new generation but has no assignment yet: it cannot have consumed anything in it.
-    return Error.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else Error.NONE
+        self._kinds[group.group_type].offsets_committed(group, request.member_id)

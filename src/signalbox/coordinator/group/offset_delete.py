@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, nothing
-from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.group_records import offset_tombstone
 from signalbox.coordinator.group.offset_store import OffsetStore
@@ -26,10 +25,9 @@ class OffsetDelete:
     def delete(self, request: OffsetDeleteRequest) -> Decision[OffsetDeleteResponse]:
         """Raises KafkaError if the group rejects the whole request."""
         group = self._groups.get(request.group_id)
-        if group is None or group.state is GroupState.DEAD:
-            raise KafkaError(Error.GROUP_ID_NOT_FOUND)
-        if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
-            raise KafkaError(Error.NON_EMPTY_GROUP)
+        error = Error.GROUP_ID_NOT_FOUND if group is None else group.check_offset_deletion()
+        if group is None or error is not Error.NONE:
+            raise KafkaError(error)
         known = set(self._offsets.known_or_coming(request.group_id))
         records: list[CoordinatorRecord] = []
         response = OffsetDeleteResponse()

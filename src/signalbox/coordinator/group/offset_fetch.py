@@ -7,7 +7,6 @@ ids only: the handler fills in names before the call and ids after it (`topic_id
 from __future__ import annotations
 
 from signalbox.common.ids import TopicPartition
-from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.offset_store import CommittedOffset, OffsetStore
 from signalbox.protocol.error_table import Error
@@ -73,7 +72,7 @@ class OffsetFetch:
     def fetch(self, asked: Group) -> GroupResponse:
         """Member id and epoch are for groups of KIP-848; a classic group ignores them, as in Kafka."""
         group = self._groups.get(asked.group_id)
-        alive = group is not None and group.state is not GroupState.DEAD
+        alive = group is not None and not group.is_dead
         offsets = self._offsets.of_group(asked.group_id) if alive else {}
         if asked.topics is None:
             return GroupResponse(group_id=asked.group_id, topics=_all_topics(offsets))

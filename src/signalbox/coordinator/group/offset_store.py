@@ -6,7 +6,7 @@ commit that completes later would restore them without their group.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from signalbox.common.ids import TopicPartition
@@ -69,18 +69,25 @@ class OffsetStore:
         if not offsets:
             del self._committed[group_id]
 
-    def begin(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        """Note that records for these keys are being written."""
+    def begin(self, group_id: str, partitions: Iterable[TopicPartition]) -> Callable[[], None]:
+        """Note that records for these keys are being written. Call what this returns when the write has succeeded or
+        failed; a second call has no effect."""
+        keys = list(partitions)
         coming = self._on_the_way.setdefault(group_id, {})
-        for partition in partitions:
+        for partition in keys:
             coming[partition] = coming.get(partition, 0) + 1
 
-    def settle(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        """Note that the write of `begin` has succeeded or failed."""
-        coming = self._on_the_way[group_id]
+        def settle() -> None:
+            self._settle(group_id, keys)
+            keys.clear()
+
+        return settle
+
+    def _settle(self, group_id: str, partitions: list[TopicPartition]) -> None:
+        coming = self._on_the_way.get(group_id, {})
         for partition in partitions:
             coming[partition] -= 1
             if not coming[partition]:
                 del coming[partition]
         if not coming:
-            del self._on_the_way[group_id]
+            self._on_the_way.pop(group_id, None)

@@ -7,7 +7,7 @@ status 0 (a cluster below inter.broker.protocol.version 2.7) means that nothing 
 `signalbox.version` is this project's own feature: data that brokers store and send to each other beyond Kafka (keys of
 registrations and topic entries that Kafka's readers ignore, stored responses of forwarded changes). At level 1 a broker
 that does not support them cannot join: an older release, or a broker of Apache Kafka on the same store. It is optional.
-Kafka's own features (metadata.version, group.version, transaction.version ...) promise clients behaviour that is not
+Kafka's own features (metadata.version, group.version, transaction.version ...) promise clients behavior that is not
 implemented: none of them is supported.
 """
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalise_listener_name
+from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalize_listener_name
 from signalbox.common.ids import uuid_bytes, uuid_text
 from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json
 
@@ -33,8 +33,7 @@ class RegisteredLogDir:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRegistration:
-    """A broker's registration. Listener names are in upper case. `version` is that of the payload it was decoded from,
-    and does not count in comparisons."""
+    """A broker's registration. Listener names are in upper case."""
 
     broker_id: int
     endpoints: tuple[Endpoint, ...]
@@ -46,13 +45,6 @@ class BrokerRegistration:
     control_plane_listener: str | None = None
     privileged_listener: str | None = None
     log_dirs: tuple[RegisteredLogDir, ...] = ()
-    version: int = field(default=VERSION_WITH_FEATURES, compare=False)
-
-    @property
-    def alters_partitions(self) -> bool:
-        """Whether the broker's leaders change the ISR by AlterPartition (inter.broker.protocol.version from 2.7 on, as
-        for the registration's version); leaders on other brokers write it to the store themselves."""
-        return self.version >= VERSION_WITH_FEATURES
 
     def endpoint(self, listener_name: str) -> Endpoint | None:
         """The endpoint of one listener; None without that listener."""
@@ -127,7 +119,6 @@ def decode_registration(broker_id: int, data: bytes | None) -> BrokerRegistratio
                 RegisteredLogDir(uuid_bytes(each["id"]), int(each["previous_broker_epoch"]))
                 for each in payload.get("log_dirs") or ()
             ),
-            version=version,
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"{entry} is not a broker's registration: {error!r}") from error
@@ -138,7 +129,7 @@ def _endpoints(payload: dict[str, Any], version: int) -> tuple[Endpoint, ...]:
         plaintext = SecurityProtocol.PLAINTEXT
         return (Endpoint(plaintext.name, payload["host"], int(payload["port"]), plaintext),)
     names = payload.get("listener_security_protocol_map")
-    protocols = None if names is None else {normalise_listener_name(name): names[name] for name in names}
+    protocols = None if names is None else {normalize_listener_name(name): names[name] for name in names}
     return tuple(_parse_endpoint(text, protocols) for text in payload["endpoints"])
 
 
@@ -147,7 +138,7 @@ def _parse_endpoint(text: str, protocols: dict[str, str] | None) -> Endpoint:
     host, colon, port = address.rpartition(":")
     if not separator or not colon:
         raise ValueError(f"{text!r} is not NAME://host:port")
-    name = normalise_listener_name(listener)
+    name = normalize_listener_name(listener)
     # Below version 4 there is no map, and a listener has the name of its protocol.
     protocol = SecurityProtocol[name if protocols is None else protocols[name]]
     if (number := int(port)) not in range(65_536):
@@ -164,4 +155,4 @@ def _rack(payload: dict[str, Any]) -> str | None:
 
 def _listener(payload: dict[str, Any], key: str) -> str | None:
     name = payload.get(key)
-    return None if name is None else normalise_listener_name(name)
+    return None if name is None else normalize_listener_name(name)

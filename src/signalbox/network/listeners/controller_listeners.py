@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from signalbox.common.config.config_table import ConfigFault
-from signalbox.common.endpoint import SecurityProtocol, normalise_listener_name
+from signalbox.common.endpoint import SecurityProtocol, normalize_listener_name
 from signalbox.network.listeners.listener_entry import (
     CONTROL_PLANE_NAME,
     LISTENERS,
@@ -39,7 +39,7 @@ def read_controller_names(
 ) -> tuple[str, ...]:
     """The controllers' listeners in upper case, in their order. `names` are the names in `listeners`."""
     text = config.get(CONTROLLER_NAMES, "")
-    controllers = tuple(normalise_listener_name(name) for name in split_list(text))
+    controllers = tuple(normalize_listener_name(name) for name in split_list(text))
 
     def fault(problem: str, remedy: str) -> None:
         faults.append(ConfigFault(CONTROLLER_NAMES, text, problem, remedy))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from signalbox.common.config.config_table import ConfigFault
-from signalbox.common.endpoint import SecurityProtocol, host_port, normalise_listener_name
+from signalbox.common.endpoint import SecurityProtocol, host_port, normalize_listener_name
 
 LISTENERS = "listeners"
 ADVERTISED_LISTENERS = "advertised.listeners"
@@ -53,7 +53,7 @@ def parse_entries(key: str, text: str, faults: list[ConfigFault]) -> list[Listen
                 ConfigFault(key, piece, "is not a listener entry", "Write NAME://host:port, IPv6 hosts in brackets")
             )
             continue
-        name, port = normalise_listener_name(match["name"]), _port(match["port"])
+        name, port = normalize_listener_name(match["name"]), _port(match["port"])
         if not name:
             faults.append(ConfigFault(key, piece, "the listener has no name", "Write NAME://host:port"))
         elif not 0 <= port <= 65535:
@@ -77,13 +77,13 @@ def _port(text: str) -> int:
 def names_of_entries(text: str) -> list[str]:
     """The names in a list of listeners, those of invalid entries included: one fault must not cause another."""
     pieces = ((piece, "://" if "://" in piece else ":") for piece in split_list(text))
-    names = (normalise_listener_name(piece.partition(mark)[0]) for piece, mark in pieces)
+    names = (normalize_listener_name(piece.partition(mark)[0]) for piece, mark in pieces)
     return [name for name in dict.fromkeys(names) if name]
 
 
 def names_of_pairs(text: str) -> set[str]:
     """The names in a protocol map, those of invalid pairs included."""
-    return {normalise_listener_name(piece.rpartition(":")[0]) for piece in split_list(text)}
+    return {normalize_listener_name(piece.rpartition(":")[0]) for piece in split_list(text)}
 
 
 def parse_protocol_map(text: str, faults: list[ConfigFault]) -> dict[str, SecurityProtocol]:
@@ -91,7 +91,7 @@ def parse_protocol_map(text: str, faults: list[ConfigFault]) -> dict[str, Securi
     protocols: dict[str, SecurityProtocol] = {}
     for piece in split_list(text):
         name_text, colon, protocol_text = piece.rpartition(":")
-        name = normalise_listener_name(name_text)
+        name = normalize_listener_name(name_text)
         protocol = SecurityProtocol.__members__.get(protocol_text.strip().upper())
         if not colon or not name:
             faults.append(ConfigFault(PROTOCOL_MAP, piece, "is not a pair", "Write NAME:PROTOCOL"))

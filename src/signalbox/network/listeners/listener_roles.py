@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from signalbox.common.config.config_table import ConfigFault
-from signalbox.common.endpoint import SecurityProtocol, normalise_listener_name
+from signalbox.common.endpoint import SecurityProtocol, normalize_listener_name
 from signalbox.network.listeners.controller_listeners import (
     CONTROLLER_NAMES,
     read_controller_names,
@@ -98,7 +98,7 @@ def read_inter_broker(
         )
         return None
     if name_text is not None:
-        name = normalise_listener_name(name_text)
+        name = normalize_listener_name(name_text)
         if not name:
             faults.append(
                 ConfigFault(INTER_BROKER_NAME, name_text, "names no listener", "Name one, or leave the key out")
@@ -171,7 +171,7 @@ def _control_plane(
     text = config.get(CONTROL_PLANE_NAME, "")
     if not text.strip():
         return None
-    name = normalise_listener_name(text)
+    name = normalize_listener_name(text)
     unmapped = name not in protocols and not is_faulty_pair(config, name)
     problems = (
         (unmapped, f"the listener {name} is not found in {PROTOCOL_MAP}", f"Add {name}:PLAINTEXT to it"),

@@ -92,7 +92,7 @@ def build_listener_security(
     tls = None
     if row.security_protocol.uses_tls:
         dialled = row.inter_broker or row.plane in (CONTROL, CONTROLLER)
-        tls = _or_faults(row, settings, faults, lambda given: listener_tls(given, dialled_by_brokers=dialled))
+        tls = _or_faults(row, settings, faults, lambda given: listener_tls(given, inter_node=dialled))
     mechanisms: dict[str, SaslMechanism] = {}
     refreshers: list[JwksRefresher] = []
     if row.security_protocol.uses_sasl:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from signalbox.common.config.config_table import ConfigFault
-from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalise_listener_name
+from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalize_listener_name
 from signalbox.network.listeners.controller_listeners import CONTROLLER_NAMES, read_process_roles
 from signalbox.network.listeners.listener_entry import (
     ADVERTISED_LISTENERS,
@@ -72,11 +72,11 @@ class ListenerTable:
         return len(self._rows)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and normalise_listener_name(name) in self._rows
+        return isinstance(name, str) and normalize_listener_name(name) in self._rows
 
     def row(self, name: str) -> ListenerRow:
         """The row of a listener; KeyError when there is no such listener."""
-        return self._rows[normalise_listener_name(name)]
+        return self._rows[normalize_listener_name(name)]
 
     @property
     def inter_broker_listener_name(self) -> str:
@@ -95,7 +95,7 @@ class ListenerTable:
         return self._roles.controller_listener_names
 
     @property
-    def dialled(self) -> dict[str, SecurityProtocol]:
+    def inter_node_listeners(self) -> dict[str, SecurityProtocol]:
         """The protocols, by name, of the listeners on which this node connects to others, from its own configuration:
         the first of the controllers' listeners, inter-broker and control plane. Brokers do not bind the first of them,
         dedicated controllers do not bind the other two."""
@@ -121,7 +121,7 @@ class ListenerTable:
 
     def security_protocol_of(self, name: str) -> SecurityProtocol | None:
         """The protocol of a listener in the protocol map, which may name listeners that this node does not bind."""
-        return self._roles.protocols.get(normalise_listener_name(name))
+        return self._roles.protocols.get(normalize_listener_name(name))
 
     def advertised_endpoints(self) -> tuple[Endpoint, ...]:
         """The endpoints for the registration and for clients, in the order of `listeners`; without controller
@@ -205,7 +205,7 @@ def readable_peers(config: Mapping[str, str]) -> dict[str, SecurityProtocol]:
     _add_implicit_controllers(config, entries, protocols)
     inter_broker = read_inter_broker(config, protocols, [])
     dialled = dict([inter_broker]) if inter_broker is not None else {}
-    control = normalise_listener_name(config.get(CONTROL_PLANE_NAME, ""))
+    control = normalize_listener_name(config.get(CONTROL_PLANE_NAME, ""))
     if control in protocols:
         dialled[control] = protocols[control]
     controllers = _controller_names(config)[:1] if read_process_roles(config, []) else []
@@ -221,7 +221,7 @@ def bound_elsewhere(config: Mapping[str, str]) -> set[str]:
 
 
 def _controller_names(config: Mapping[str, str]) -> list[str]:
-    return [normalise_listener_name(name) for name in split_list(config.get(CONTROLLER_NAMES, ""))]
+    return [normalize_listener_name(name) for name in split_list(config.get(CONTROLLER_NAMES, ""))]
 
 
 def _add_implicit_controllers(

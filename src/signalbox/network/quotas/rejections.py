@@ -1,7 +1,7 @@
 """Rejections: always counted, logged once per interval, kind and source address, written to the audit trail.
 
 A peer that connects a million times must not fill the log: the first line after an interval has the number of
-suppressed lines. Connections that are rejected before they send a request are counted in windows in the audit trail
+suppressed lines. Rejections that a client can repeat at will are counted in windows in the audit trail
 (`rejection_windows.py`); every other event is written. The sink drops events if there are too many, and a gap in `seq`
 shows it.
 """
@@ -18,7 +18,21 @@ from signalbox.network.quotas.rejection_windows import RejectionWindows
 from signalbox.transport.tls.tls_failure import PLAINTEXT_ON_TLS, TLS_HANDSHAKE, TLS_ON_PLAINTEXT
 
 _COUNTED_IN_WINDOWS = frozenset(
-    {"too_many_connections", "connection_rate", "setup_timeout", TLS_HANDSHAKE, PLAINTEXT_ON_TLS, TLS_ON_PLAINTEXT}
+    {
+        "too_many_connections",
+        "connection_rate",
+        "setup_timeout",
+        TLS_HANDSHAKE,
+        PLAINTEXT_ON_TLS,
+        TLS_ON_PLAINTEXT,
+        "garbled",
+        "frame_size",
+        "unknown_api",
+        "unsupported_version",
+        "api_not_on_listener",
+        "illegal_sasl_state",
+        "authentication_failed",
+    }
 )
 _REJECTIONS = MetricName("signalbox.network", "SocketServer", "Rejections")
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 from weakref import WeakMethod
 
+from signalbox.common.log_limiter import LogSource
 from signalbox.network.connection import SASL_APIS, Connection
 from signalbox.network.listeners.listener import Listener
 from signalbox.network.listeners.network_settings import ListenerSettings
@@ -163,7 +164,8 @@ class Authentication:
 
         def process() -> SaslResponse | DecodeError:
             try:
-                return work()
+                with LogSource(self._connection.context.client_address):
+                    return work()
             except DecodeError as error:
                 return error
 

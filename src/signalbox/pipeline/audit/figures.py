@@ -7,14 +7,13 @@ that the topic had when it began.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from signalbox.pipeline.audit.rollups import ROLLUPS, rollup_path
 from signalbox.pipeline.audit.sequence_check import writer_sequences
 from signalbox.pipeline.sinks.delta_log import count_rows, read_table
-from signalbox.pipeline.table_state import StateFolder
+from signalbox.pipeline.table_state import StateFolder, read_state_file
 
 FIGURES_VERSION = 1
 LAST_RUN = "last_run.json"
@@ -33,7 +32,7 @@ def _completeness(warehouse: Path, name: str) -> dict[str, Any]:
     events_table = warehouse / name
     sequences = writer_sequences(_rows(events_table, "sequences"), _rows(events_table, "gaps"))
     last_run = StateFolder(warehouse, name).path / LAST_RUN
-    counted = json.loads(last_run.read_text()) if last_run.is_file() else {}
+    counted = read_state_file(last_run) if last_run.is_file() else {}
     table_rows, dead_rows = count_rows(events_table), count_rows(events_table.with_name(f"{name}_dead"))
     topic_records, unread = counted.get("topic_records"), counted.get("unread_records", 0)
     all_read = topic_records == table_rows + dead_rows and not unread

@@ -104,7 +104,10 @@ def fetch_by_maven(manifest: JarManifest, directory: Path) -> None:
     pom = directory / "pom.xml"
     pom.write_text(render_pom(manifest))
     command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={directory}"]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_SECONDS, check=False)
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise JarError(f"Maven did not fetch the jars within {FETCH_TIMEOUT_SECONDS} s") from error
     if answer.returncode != 0:
         errors = [line for line in (answer.stdout + answer.stderr).splitlines() if "ERROR" in line]
         raise JarError("Maven could not fetch the jars: " + (errors[0] if errors else f"exit {answer.returncode}"))
@@ -113,10 +116,20 @@ def fetch_by_maven(manifest: JarManifest, directory: Path) -> None:
 def fetch_jars(directory: Path | None = None, say: Callable[[str], None] = print) -> tuple[Path, ...]:
     """Makes sure that the pinned jars are in `directory` (default: the cache) and returns their paths.
 
-    Raises JarError when they cannot be fetched or do not have their pinned hashes.
+    Raises JarError when they cannot be fetched, read or written, or do not have their pinned hashes.
     """
     manifest = read_manifest()
     folder = directory or default_jars_directory(manifest)
+    try:
+        return _fetched_jars(manifest, folder, say)
+    except OSError as error:
+        raise JarError(
+            f"the jars cannot be kept in {folder}: {error.strerror} ({error.filename}); choose another directory with "
+            "--directory"
+        ) from error
+
+
+def _fetched_jars(manifest: JarManifest, folder: Path, say: Callable[[str], None]) -> tuple[Path, ...]:
     if not jar_faults(folder, manifest):
         say(f"jars: {len(manifest.jars)} files with their pinned hashes in {folder}")
         return tuple(folder / jar.file_name for jar in manifest.jars)

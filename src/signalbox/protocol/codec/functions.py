@@ -121,7 +121,7 @@ class Codec:
             encode_struct(chunks, message, self._layout(version, EncodeError), self.spec.name)
             b"".join(chunks)
         except EncodeError as error:
-            return EncodeError(f"version {version}: {error}")
+            return type(error)(f"version {version}: {error}")
         except (AttributeError, TypeError) as error:
             return EncodeError(f"{self.spec.name} {version}: {error}")
         return EncodeError(f"{self.spec.name} {version}: {problem}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from signalbox.common.limits import MAX_ARRAY_ELEMENTS
 from signalbox.protocol.codec.layout import FieldLayout, StructLayout
-from signalbox.protocol.codec_errors import DecodeError, EncodeError
+from signalbox.protocol.codec_errors import DecodeError, EncodeError, StringTooLong
 from signalbox.protocol.lenient_utf8 import decode_utf8
 from signalbox.protocol.varint import read_uvarint, uvarint
 
@@ -216,7 +216,7 @@ def _string_bytes(value: Any, path: str) -> bytes:
     except (AttributeError, UnicodeEncodeError) as error:
         raise EncodeError(f"{path} = {value!r}: {error}") from None
     if len(body) > 32767:
-        raise EncodeError(f"{path} has {len(body)} bytes, 32767 are allowed")
+        raise StringTooLong(f"{path} has {len(body)} bytes, 32767 are allowed")
     return body
 
 

@@ -9,6 +9,7 @@ from signalbox.protocol.error_builders import ErrorBuilder, FailedRequest
 
 _OFFSET_FETCH_TOP_LEVEL_FROM = 2
 _COORDINATORS_BATCHED_FROM = 4
+_PROTOCOL_NAME_IS_NULLABLE_FROM = 7
 
 
 def _offset_commit(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
@@ -67,7 +68,13 @@ def _delete_groups(request: FailedRequest, response: type[Any], code: int, messa
     return response(results=[result(group_id=name, error_code=code) for name in request.body.groups_names])
 
 
+def _join_group(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
+    name = None if request.version >= _PROTOCOL_NAME_IS_NULLABLE_FROM else ""
+    return response(error_code=code, protocol_name=name)
+
+
 BUILDERS: dict[ApiKey, ErrorBuilder] = {
+    ApiKey.JOIN_GROUP: _join_group,
     ApiKey.OFFSET_COMMIT: _offset_commit,
     ApiKey.OFFSET_FETCH: _offset_fetch,
     ApiKey.FIND_COORDINATOR: _find_coordinator,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from signalbox.common.cooperative_task import clear, yield_if_due
 from signalbox.common.limits import MAX_FETCH_WAIT_MS
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch.fetch_read import Entry, FetchParams, FetchResult, read_all, rejection
@@ -18,7 +19,6 @@ from signalbox.replication.fetch.fetch_session import (
 from signalbox.replication.fetch.session_cache import SessionCache
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr.follower_progress import FollowerProgress
-from signalbox.replication.waiting.promise import Promise
 from signalbox.replication.waiting.purgatory import Purgatory, WatchList
 
 
@@ -129,8 +129,7 @@ class DelayedFetch:
             self._ends_early = lambda: progress.longest_wait_ms(replica_id, wait_ms) < wait_ms
         else:
             lists = self._commit_watchers()
-        parked = purgatory.park(self, lists, wait_ms)
-        reply.on_abandon = lambda: purgatory.drop(parked)
+        purgatory.park(self, lists, wait_ms)
         return reply
 
     def try_complete(self) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from signalbox.common.cooperative_task import clear, yield_if_due
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch.delayed_fetch import DelayedFetch
@@ -31,7 +32,6 @@ from signalbox.replication.fetch.session_cache import SessionCache
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr.follower_progress import FollowerProgress
 from signalbox.replication.throttle import ReplicationThrottle
-from signalbox.replication.waiting.promise import Promise, completed
 from signalbox.replication.waiting.purgatory import Purgatory
 
 Authorize = Callable[[str], bool]
@@ -72,7 +72,7 @@ class Fetches:
             session, partitions = self._session_of(request)
             params = self._params(request, version, session)
         except KafkaError as error:
-            return completed(FetchResponse(error_code=error.error, session_id=NO_SESSION))
+            return Promise.of(FetchResponse(error_code=error.error, session_id=NO_SESSION))
         call = DelayedFetch(self._hosted, self._sessions, request, params)
         call.begin(session, partitions, authorize)
         if call.params.from_replica:
@@ -85,7 +85,7 @@ class Fetches:
             if session is None:
                 call.release_incrementally()
                 clear(partitions)
-            return completed(response)
+            return Promise.of(response)
         return call.park(self._purgatory, self._progress)
 
     def withdraw(self, request: FetchRequest, response: FetchResponse) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from signalbox.common.backoff import Backoff
 from signalbox.common.ids import TopicPartition
 from signalbox.common.partition_list import partition_list
+from signalbox.common.waiting.deadlines import Deadline, Deadlines
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.config_rows import ReplicationConfig
@@ -25,7 +26,6 @@ from signalbox.replication.follower.truncation import LossNotAccepted
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import LeaderChannel
 from signalbox.replication.throttle import ReplicationThrottle
-from signalbox.replication.waiting.deadlines import Deadline, Deadlines
 from signalbox.storage.files.spare_descriptors import OutOfDescriptors
 
 _log = logging.getLogger(__name__)
@@ -266,12 +266,14 @@ class Fetcher:
         if leader_offsets is None:
             self._delay(followed)
         elif self._isolate_errors(followed, lambda: followed.reset_to_leader_offsets(*leader_offsets)):
-            _log.warning("Log truncated or restarted (partition=%s, fetch offset=%d, before=%d, reason=broker %d does "
-"not have that offset)", followed.partition.topic_partition, followed.fetch_offset, before[0],
-                         self.leader_id)  # fmt: skip
             if (followed.fetch_offset, followed.last_fetched_epoch) == before:
                 self._delay(followed)  # the leader would return the same again: back off
                 return
+            _log.warning(
+                "Log truncated or restarted (partition=%s, fetch offset=%d, before=%d, reason=broker %d does "
+                "not have that offset)", followed.partition.topic_partition, followed.fetch_offset, before[0],
+                self.leader_id,
+            )  # fmt: skip
             self._session.add(followed)
             self.pump()
 

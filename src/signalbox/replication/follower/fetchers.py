@@ -6,11 +6,11 @@ import zlib
 from collections.abc import Iterable
 
 from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.follower.fetcher import Fetcher, FollowerIdentity
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import LeaderChannels
-from signalbox.replication.waiting.deadlines import Deadlines
 
 
 class Fetchers:

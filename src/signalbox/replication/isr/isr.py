@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from signalbox.common.ids import TopicPartition
 from signalbox.common.partition_list import partition_list
 from signalbox.common.transition_log import TransitionLog
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.replication.isr.isr_decisions import AlteredPartition, NextAction, apply_response
 from signalbox.replication.isr.isr_state import ProposedIsr
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import AlterPartitionSender
-from signalbox.replication.waiting.deadlines import Deadlines
 
 _log = logging.getLogger(__name__)
 RETRY_MS = 50

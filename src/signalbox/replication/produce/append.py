@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from signalbox.common.internal_topics import INTERNAL_TOPICS
+from signalbox.common.waiting.deadlines import Deadline, Deadlines
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import HEADER_SIZE, LOG_OVERHEAD
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.replication.produce.pending_append import ACKS_ALL, PendingAppend, rejected
-from signalbox.replication.produce.unpacking import Unpackings
+from signalbox.replication.produce.unpacking import UnpackingQueue
 from signalbox.replication.replica_dependencies import Scheduler
-from signalbox.replication.waiting.deadlines import Deadline, Deadlines
-from signalbox.replication.waiting.promise import Promise
 from signalbox.storage.log import Log
 from signalbox.storage.validation.batch_admission import AdmissionSteps, Admitted
 
@@ -34,13 +34,13 @@ class Appends:
     """Produce on one broker. `flush` writes the queued batches of all logs."""
 
     def __init__(
-        self, hosted: HostedPartitions, scheduler: Scheduler, unpackings: Unpackings, flush: Callable[[], None]
+        self, hosted: HostedPartitions, scheduler: Scheduler, unpacking_queue: UnpackingQueue, flush: Callable[[], None]
     ) -> None:
         self._hosted = hosted
         self._deadlines = scheduler.deadlines
         self._at_iteration_end = scheduler.at_iteration_end
         self._now_ms = scheduler.clock.now_ms
-        self._unpackings = unpackings
+        self._unpacking_queue = unpacking_queue
         self._flush = flush
         self._flush_scheduled = False
 
@@ -89,7 +89,7 @@ class Appends:
             return
         if isinstance(admitted, AdmissionSteps):
             identity = bytes(batch[:HEADER_SIZE])  # the buffer is reused
-            self._unpackings.add(
+            self._unpacking_queue.add(
                 admitted, len(batch), partial(self._append_unpacked, pending, log, leader_epoch, identity)
             )
         else:

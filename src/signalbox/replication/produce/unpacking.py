@@ -1,30 +1,36 @@
-"""Batches that must be decompressed before they are appended: compacted topics, topics with their own compression.
+"""Batches that must be decompressed: before they are appended (compacted topics, topics with their own compression), or
+to find a record by its timestamp (ListOffsets).
 
 A few bytes may decompress to hundreds of megabytes. The codecs run in a thread and release the GIL; the records are
-then read on the event loop, in slices, and appended as usual. Meanwhile the connection is muted, so that a client's
-batches keep their order. Batches in progress are limited by their largest decompressed size, waiting batches by their
-compressed size; batches are started in the order of their arrival.
+then read on the event loop, in slices. Meanwhile the connection is muted, so that a client's batches keep their order.
+Batches in progress are limited by their largest decompressed size, waiting batches by their compressed size; batches
+are started in the order of their arrival.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Generator
+from typing import Any, Generic, TypeVar
 
 from signalbox.common.limits import MAX_AWAITING_UNPACKING_BYTES, MAX_UNPACKING_BYTES
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.files.background import Background
-from signalbox.storage.validation.batch_admission import AdmissionSteps, Admitted
+from signalbox.storage.unpacking_steps import UnpackingSteps
 
 _log = logging.getLogger(__name__)
 
-Finish = Callable[[Admitted | KafkaError], None]
-_Job = tuple[AdmissionSteps, int, Finish]
+T = TypeVar("T")
+Finish = Callable[[T | KafkaError], None]
+Unpacking = Generator[tuple[UnpackingSteps[Any], int], Any, T]
+"""Work that needs batches decompressed: yields (steps, compressed size) and receives the result of the steps."""
+
+_Job = tuple[UnpackingSteps[Any], int, Finish[Any]]
 
 
-class Unpackings:
+class UnpackingQueue:
     """Decompression on one broker. `threads` runs codecs, `run_long` cooperative tasks (`CooperativeTask`)."""
 
     def __init__(self, threads: Background, run_long: Callable[[Callable[[], None]], None]) -> None:
@@ -36,9 +42,13 @@ class Unpackings:
         self._in_progress_bytes = 0
         self._closed = False
 
-    def add(self, steps: AdmissionSteps, size_bytes: int, finish: Finish) -> None:
-        """`finish` is called on the event loop with the admitted batch or the error; at once with REQUEST_TIMED_OUT if
-        too many bytes wait. `size_bytes`: the compressed batch."""
+    def run(self, unpacking: Unpacking[T]) -> Promise[T]:
+        """Run work that may need batches decompressed, one after the other; it begins at once. Yields."""
+        return _Run(self, unpacking).promise
+
+    def add(self, steps: UnpackingSteps[T], size_bytes: int, finish: Finish[T]) -> None:
+        """`finish` is called on the event loop with the result of the steps or the error; at once with
+        REQUEST_TIMED_OUT if too many bytes wait. `size_bytes`: the compressed batch."""
         if self._waiting and self._waiting_bytes + size_bytes > MAX_AWAITING_UNPACKING_BYTES:
             text = f"{self._waiting_bytes} bytes of compressed batches already wait to be decompressed"
             finish(KafkaError(Error.REQUEST_TIMED_OUT, text))
@@ -64,7 +74,7 @@ class Unpackings:
             self._in_progress_bytes += steps.max_bytes
             self._run_in_thread(steps, finish)
 
-    def _run_in_thread(self, steps: AdmissionSteps, finish: Finish) -> None:
+    def _run_in_thread(self, steps: UnpackingSteps[Any], finish: Finish[Any]) -> None:
         results: list[Any] = []
 
         def work() -> None:
@@ -79,21 +89,56 @@ class Unpackings:
 
         self._threads.run(work, done)
 
-    def _resume(self, steps: AdmissionSteps, result: Any, finish: Finish) -> None:
+    def _resume(self, steps: UnpackingSteps[Any], result: Any, finish: Finish[Any]) -> None:
         """On the event loop, as a cooperative task."""
         try:
-            admitted: Admitted | KafkaError | None = steps.resume(result)
+            finished: Any = steps.resume(result)
         except KafkaError as error:
-            admitted = error
+            finished = error
         except Exception:
-            _log.exception("Unexpected error decompressing a batch: it is rejected")
-            admitted = KafkaError(Error.UNKNOWN_SERVER_ERROR)
-        if admitted is None:
+            _log.exception("Unexpected error decompressing a batch, the request is rejected")
+            finished = KafkaError(Error.UNKNOWN_SERVER_ERROR)
+        if finished is None:
             self._run_in_thread(steps, finish)
             return
         self._in_progress -= 1
         self._in_progress_bytes -= steps.max_bytes
         try:
-            finish(admitted)
+            finish(finished)
         finally:
             self._start_waiting()
+
+
+class _Run(Generic[T]):
+    """One run of an `Unpacking`. Its steps may be finished while they are added, so results are taken in a loop: a
+    recursion would be as deep as there are batches."""
+
+    def __init__(self, unpacking_queue: UnpackingQueue, unpacking: Unpacking[T]) -> None:
+        self._unpacking_queue = unpacking_queue
+        self._unpacking = unpacking
+        self._results: list[Any] = [None]
+        self._running = False
+        self.promise: Promise[T] = Promise()
+        self._continue()
+
+    def _finished(self, result: Any) -> None:
+        self._results.append(result)
+        if not self._running:
+            self._continue()
+
+    def _continue(self) -> None:
+        self._running = True
+        try:
+            while self._results:
+                self._step(self._results.pop())
+        finally:
+            self._running = False
+
+    def _step(self, result: Any) -> None:
+        resume = self._unpacking.throw if isinstance(result, KafkaError) else self._unpacking.send
+        try:
+            steps, size_bytes = resume(result)
+        except StopIteration as finished:
+            self.promise.complete(finished.value)
+            return
+        self._unpacking_queue.add(steps, size_bytes, self._finished)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from signalbox.replication.waiting.deadlines import Deadline, Deadlines
+from signalbox.common.waiting.deadlines import Deadline, Deadlines
 
 WatchList = dict["ParkedOperation", None]
 AtIterationEnd = Callable[[Callable[[], None]], None]  # run a callback once, at the end of the loop iteration

@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
+from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.security.oauth.access_token import AccessToken, TokenRejected, TokenValidator
 from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SaslError, invalid_credentials
 from signalbox.security.sasl.oauthbearer_messages import ERROR_ACKNOWLEDGED, InitialResponse, parse_initial_response
@@ -93,7 +94,7 @@ class OAuthBearerServerExchange:
 def _broken(validator: TokenValidator, error: Exception) -> SaslError:
     """A validator raised an unexpected exception: its text may hold the token, so only its type is logged."""
     kind = f"{type(validator).__name__} failed with {type(error).__name__}"
-    log.error("Access token could not be validated: %s", kind)
+    log.error("Access token could not be validated: %s", kind, extra=CLIENT_CAUSED)
     return invalid_credentials(OAUTHBEARER, kind)
 
 

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Mapping
 from typing import Protocol
 
+from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.security.oauth.access_token import AccessToken
 from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SaslError, invalid_credentials
 
@@ -90,7 +91,7 @@ class PlainServerExchange:
             is_valid = self._checker.check_password(user, password)
         except Exception as error:  # its text may hold the password
             kind = f"{type(self._checker).__name__} failed with {type(error).__name__}"
-            log.error("Password could not be checked: %s", kind)
+            log.error("Password could not be checked: %s", kind, extra=CLIENT_CAUSED)
             raise invalid_credentials(PLAIN, kind) from None
         if not is_valid:
             raise SaslError(_INVALID)

@@ -46,10 +46,10 @@ class ListenerTls:
         return [path for path, at in written_at(self.files).items() if at != self.files[path]]
 
 
-def listener_tls(settings: TlsSettings, *, dialled_by_brokers: bool) -> ListenerTls:
+def listener_tls(settings: TlsSettings, *, inter_node: bool) -> ListenerTls:
     """Read the stores now. TlsConfigError names the key that is wrong. Reads files and derives keys from passwords, so
     it may take a tenth of a second: do not call it in an event loop that serves connections. Safe in any thread."""
-    result = _make(settings, dialled_by_brokers)
+    result = _make(settings, inter_node)
     _check_handshake(result, result)
     return result
 
@@ -68,12 +68,12 @@ def renewed_listener_tls(current: ListenerTls, settings: TlsSettings) -> Listene
     return new
 
 
-def _make(settings: TlsSettings, dialled_by_brokers: bool) -> ListenerTls:
+def _make(settings: TlsSettings, inter_node: bool) -> ListenerTls:
     stores = open_stores(settings)
     context = server_context(settings, stores)
     assert stores.key_entry is not None  # server_context rejects a listener without a key
     as_client = None
-    if dialled_by_brokers:
+    if inter_node:
         as_client = client_context(replace(settings, endpoint_identification_algorithm=""), stores)
     return ListenerTls(settings, context, stores.key_entry.chain, stores.trusted is not None, as_client, stores.files)
 

@@ -22,7 +22,7 @@ from signalbox.server.metrics.metric_table.page import metrics_page
 from signalbox.server.reference.troubleshooting_page import troubleshooting_page
 from signalbox.storage.config_rows import STORAGE_CONFIG
 
-_SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
+CONFIG_SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
     ("Broker", BROKER_CONFIG),
     ("ZooKeeper metadata store", METADATA_CONFIG),
     ("Listeners, connections, TLS, SASL", NETWORK_CONFIG),
@@ -59,7 +59,7 @@ def configuration_page() -> str:
         "`listener.name.<lower-case name>.`. Update modes are those of KIP-226: read-only keys need a restart,",
         "per-broker keys change dynamically for one broker, and cluster-wide keys for one broker or for all.",
     ]
-    for title, table in _SECTIONS:
+    for title, table in CONFIG_SECTIONS:
         lines += ["", f"## {title}", "", _CONFIG_COLUMNS, "|---|---|---|---|---|"]
         for row in sorted(table, key=lambda row: row.name):
             secret = row.type is ConfigType.PASSWORD
@@ -90,16 +90,20 @@ def audit_page() -> str:
         "",
         "## Rejected connections",
         "",
-        "Connections that are rejected before they send a request (too many connections of an address, too high a",
-        "creation rate, no TLS, incomplete set-up) are counted. The first is recorded at once as an event; those of",
-        "the next ten seconds with the same listener, kind, client address and reason are recorded as one event with",
-        "`count` and the start and end of the window.",
+        "Rejections that a client can repeat at will are counted: connections that are rejected before they send a",
+        "request (too many connections of an address, too high a creation rate, no TLS, incomplete set-up), frames",
+        "that cannot be read, APIs and versions that the listener does not serve, and failed logins. The first is",
+        "recorded at once as an event; those of the next ten seconds with the same listener, kind, client address,",
+        "client id, API and reason are recorded as one event with `count` and the start and end of the window. An",
+        "address that varies client id, API or reason gets ten such windows; its further rejections share one, with",
+        "the details of the last.",
         "",
         "## Retention",
         "",
         "The topic is limited by time (`signalbox.audit.topic.retention.ms`) and by size",
         "(`signalbox.audit.topic.retention.bytes` for each partition). Both are set when the topic is created, and can",
-        "be changed later with `retention.ms` and `retention.bytes` of the topic.",
+        "be changed later with `retention.ms` and `retention.bytes` of the topic. A topic without a `retention.bytes`",
+        "of its own gets it from a broker that starts; -1 means no limit.",
         "",
         "## Kinds of events",
         "",

@@ -3,7 +3,8 @@
 At the start the last position in every log directory is compared with the store: StartError if the store lacks some of
 it. While the broker runs, the position is read after each change of the controller, after each lost connection, and
 twice a minute, and the log directories record it. A running broker whose store was replaced by an older one stops: it
-no longer knows which partitions it leads.
+no longer knows which partitions it leads. A dedicated controller has no log directories: it remembers the position only
+while it runs.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _REMEDY = (
 
 
 class StoreGuard:
-    """The guard of one broker. `fail` is called with the reason why the node must stop."""
+    """The guard of one node. `fail` is called with the reason why the node must stop."""
 
     def __init__(
         self, store: MetadataStore, config: NodeConfig, fail: Callable[[str], None], every_s: float = _EVERY_S
@@ -116,11 +117,11 @@ class StoreGuard:
             await store.close()
 
     def _reject_older(self, history: StoreHistory) -> bool:
-        """Whether this broker must not follow the store; then it also stops the broker."""
+        """Whether this node must not follow the store; then it also stops the node."""
         if self._seen is None or not history.lacks(self._seen):
             return False
         _, setting = store_setting(self._config.values)
-        self._fail(f"signalbox.metadata.store={setting} {older_store(history, self._seen, 'this broker')}. {_REMEDY}")
+        self._fail(f"signalbox.metadata.store={setting} {older_store(history, self._seen, 'this node')}. {_REMEDY}")
         return True
 
     async def _look(self) -> None:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from signalbox.common.clock import Clock
+from signalbox.common.cooperative_task import no_yield
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.directories.clean_shutdown import UNKNOWN_BROKER_EPOCH
@@ -150,6 +151,10 @@ class LogDirectory:
             logger.warning("Checkpoint file is corrupt and ignored: %s", fault)
             return {}
 
+    def has_read_checkpoint(self, name: str) -> bool:
+        """Whether the checkpoint exists and was intact: then a partition that it does not name has no such offset."""
+        return name in self._written and os.path.exists(os.path.join(self.path, name))
+
     def mark_checkpoints_stale(self, topic_partition: TopicPartition, end_offset: int) -> None:
         """A log now ends at `end_offset`, or is deleted (-1): no checkpoint on disk may be above that.
 
@@ -165,3 +170,8 @@ class LogDirectory:
         with self.guard(f"writing {name}"):
             write_offsets(self.disk.file_system, os.path.join(self.path, name), offsets, sync)
         self._written[name] = dict(offsets)
+
+    def raise_checkpoint(self, name: str, topic_partition: TopicPartition, offset: int) -> None:
+        """Replaces one offset of a checkpoint at once. Does not yield. KafkaError (KAFKA_STORAGE_ERROR)."""
+        with no_yield():
+            self.write_checkpoint(name, {**self._written.get(name, {}), topic_partition: offset})

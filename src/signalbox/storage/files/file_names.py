@@ -30,6 +30,7 @@ STORE_POSITION_FILE = "metadata-store.properties"  # Signalbox only: Kafka's bro
 RECOVERY_POINT_FILE = "recovery-point-offset-checkpoint"
 HIGH_WATERMARK_FILE = "replication-offset-checkpoint"
 CLEANER_OFFSET_FILE = "cleaner-offset-checkpoint"
+GAP_OFFSET_FILE = "gap-offset-checkpoint"  # Signalbox only
 LOG_START_OFFSET_FILE = "log-start-offset-checkpoint"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 LOCK_FILE = ".lock"

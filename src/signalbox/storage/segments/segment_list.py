@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 
 from signalbox.storage.segments.segment import Segment
 
@@ -41,26 +42,31 @@ class SegmentList:
         self._base_offsets.append(segment.base_offset)
         self.active = segment
 
+    def replace_run(self, first: int, last: int, new: list[Segment]) -> list[Segment]:
+        """Removes the segments of the slots `first` to `last` (inclusive; `last` < `first`: none), puts `new` in their
+        place, which may be empty, and returns those that were removed. Raises ValueError, and changes nothing, if no
+        segment would be left or base offsets would not ascend."""
+        after = max(last + 1, first)
+        bases = self._base_offsets
+        new_bases = [segment.base_offset for segment in new]
+        around = [*bases[max(first - 1, 0) : first], *new_bases, *bases[after : after + 1]]
+        if not around:
+            raise ValueError("a log needs a segment")
+        if any(base_offset >= following for base_offset, following in pairwise(around)):
+            raise ValueError(f"base offsets of segments do not ascend: {around}")
+        removed = self._segments[first:after]
+        segments = [*self._segments[:first], *new, *self._segments[after:]]
+        base_offsets = [*bases[:first], *new_bases, *bases[after:]]
+        self._segments, self._base_offsets, self.active = segments, base_offsets, segments[-1]
+        return removed
+
     def take_first(self, count: int) -> list[Segment]:
         """Removes the oldest `count` segments and returns them; the active one always stays."""
-        removed = self._segments[:count]
-        del self._segments[:count]
-        del self._base_offsets[:count]
-        return removed
+        return self.replace_run(0, count - 1, [])
 
     def take_after(self, slot: int) -> list[Segment]:
         """Removes and returns all segments behind `slot`, whose segment becomes the active one."""
-        removed = self._segments[slot + 1 :]
-        del self._segments[slot + 1 :]
-        del self._base_offsets[slot + 1 :]
-        self.active = self._segments[-1]
-        return removed
-
-    def replace_all(self, segment: Segment) -> list[Segment]:
-        """Removes and returns all segments and starts again with `segment`."""
-        removed = self._segments
-        self._segments, self._base_offsets, self.active = [segment], [segment.base_offset], segment
-        return removed
+        return self.replace_run(slot + 1, len(self) - 1, [])
 
     def size_bytes(self) -> int:
         """The total size of all log files."""

@@ -1,15 +1,31 @@
-"""Offsets by timestamp: the segment by its largest timestamp, the batch by the time index, then the record inside
-it."""
+"""Offsets by timestamp: the segment by its largest timestamp, the batch by the time index, then the record inside it.
+
+A batch's largest timestamp is the producer's word unless the broker has read its records, so a search may read many
+batches in vain, and a small batch may decompress to hundreds of megabytes. A search therefore yields between headers
+and between records, and a large batch is decompressed in a thread. Meanwhile segments may be rolled, deleted or
+truncated: after each yield the search looks up its position again, by offset. Its caller must compare leadership again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Generator, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
 
-from signalbox.protocol.records.batch_header import BatchHeader
-from signalbox.protocol.records.record_batch import Record, decode_records
+from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.limits import MAX_DECOMPRESSED_BATCH_BYTES, MIN_APPENDED_UNPACKED_BYTES
+from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.records.batch_header import HEADER_SIZE, TIMESTAMP_TYPE_BIT, BatchHeader
+from signalbox.protocol.records.compression import UnpacksTooLarge, compression_name, unpack
+from signalbox.protocol.varint import read_zigzag_varint
+from signalbox.storage.files.file_system import Buffer
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.segments.segment import Segment
+from signalbox.storage.unpacking_steps import UnpackingSteps, Work, decompress_at_once
+
+_HEADERS_AT_ONCE = 128  # 0.2 ms; then the position is looked up again
 
 
 class TimestampedOffset(NamedTuple):
@@ -20,42 +36,117 @@ class TimestampedOffset(NamedTuple):
     leader_epoch: int
 
 
-def find_by_timestamp(body: LogBody, timestamp: int) -> TimestampedOffset | None:
-    """The first record from the log start on whose timestamp is `timestamp` or later."""
-    for segment in body.segments:
-        if segment.max_timestamp < timestamp:
-            continue
-        for batch in _batches_after(segment, segment.time_index_offset(timestamp)):
-            if batch.max_timestamp >= timestamp and batch.last_offset >= body.log_start_offset:
-                result = _first_record(segment, batch, lambda r: r.timestamp >= timestamp, body.log_start_offset)
-                if result is not None:
-                    return result
+Match = TimestampedOffset | None
+InBatch = tuple[Match]  # the result for one batch: never None itself
+Search = Generator[tuple[UnpackingSteps[InBatch], int], InBatch, Match]
+"""Yields (steps, compressed size) for a batch that must be decompressed in a thread; receives the steps' result."""
+
+
+def find_by_timestamp(body: LogBody, timestamp: int) -> Search:
+    """The first record from the log start on whose timestamp is `timestamp` or later. Yields."""
+    for segment in _segments(body):
+        if segment.max_timestamp >= timestamp:
+            match = yield from _find_in_segment(body, segment, timestamp)
+            if match is not None:
+                return match
     return None
 
 
-def find_max_timestamp(body: LogBody) -> TimestampedOffset | None:
-    """The first record that has the largest timestamp of the log."""
-    segment = max(body.segments, key=lambda segment: segment.max_timestamp)
-    largest = segment.max_timestamp
-    if largest < 0:
-        return None
-    for batch in _batches_after(segment, segment.time_index_offset(largest)):
-        if batch.max_timestamp == largest:
-            result = _first_record(segment, batch, lambda r: r.timestamp == largest, body.log_start_offset)
-            if result is not None:
-                return result
+def find_max_timestamp(body: LogBody) -> Search:
+    """The first record that has the largest timestamp of the log. Yields."""
+    largest, newest = -1, None
+    for segment in _segments(body):
+        if segment.max_timestamp > largest:
+            largest, newest = segment.max_timestamp, segment
+    return None if newest is None else (yield from _find_in_segment(body, newest, largest))
+
+
+def _segments(body: LogBody) -> Iterator[Segment]:
+    """The segments from the oldest on; each may be used until the next one is asked for. Yields."""
+    last_base_offset = -1
+    while True:
+        slot = body.segments.slot_of(last_base_offset)
+        slot += body.segments[slot].base_offset <= last_base_offset
+        if slot == len(body.segments):
+            return
+        last_base_offset = body.segments[slot].base_offset
+        yield body.segments[slot]
+        yield_if_due()
+
+
+def _find_in_segment(body: LogBody, segment: Segment, timestamp: int) -> Search:
+    """Yields: then the segment may have been replaced or deleted."""
+    offset = -1
+    while body.segments[body.segments.slot_of(segment.base_offset)] is segment:
+        before = offset = max(offset, segment.time_index_offset(timestamp), body.log_start_offset)
+        location = segment.locate(offset)
+        if location is None:
+            return None
+        for batch in islice(segment.headers(location[0]), _HEADERS_AT_ONCE):
+            offset = max(offset, batch.next_offset)
+            if batch.max_timestamp >= timestamp:
+                match = yield from _find_in_batch(body, segment, batch, timestamp)
+                if match is not None:
+                    return match
+                break
+        if offset == before:
+            return None  # no batch can be read there
+        yield_if_due()
     return None
 
 
-def _batches_after(segment: Segment, offset: int) -> Iterator[BatchHeader]:
-    location = segment.locate(offset)
-    return segment.headers(location[0]) if location else iter(())
+def _find_in_batch(body: LogBody, segment: Segment, batch: BatchHeader, timestamp: int) -> Search:
+    """Yields."""
+    if not batch.record_count:
+        return None  # compaction leaves a header without records
+    payload = segment.read(batch.position + HEADER_SIZE, batch.size_bytes - HEADER_SIZE)
+    name, start_offset = compression_name(batch.compression), body.log_start_offset
+    records: Buffer | None = decompress_at_once(name, payload) if batch.compression else payload
+    if records is not None:
+        return _first_record(records, batch, timestamp, start_offset)
+    for limit_bytes in (MIN_APPENDED_UNPACKED_BYTES, MAX_DECOMPRESSED_BATCH_BYTES):
+        steps = _find_in_unpacked(partial(unpack, name, payload, limit_bytes), batch, timestamp, start_offset)
+        try:
+            (match,) = yield UnpackingSteps(steps, next(steps), limit_bytes), len(payload)
+        except UnpacksTooLarge:
+            if limit_bytes == MAX_DECOMPRESSED_BATCH_BYTES:
+                raise
+        else:
+            return match
+    return None
 
 
-def _first_record(
-    segment: Segment, batch: BatchHeader, matches: Callable[[Record], bool], start_offset: int
-) -> TimestampedOffset | None:
-    for record in decode_records(segment.read(batch.position, batch.size_bytes)):
-        if record.offset >= start_offset and matches(record):
-            return TimestampedOffset(record.timestamp, record.offset, batch.partition_leader_epoch)
+def _find_in_unpacked(
+    unpacking: Work, batch: BatchHeader, timestamp: int, start_offset: int
+) -> Generator[Work, Any, InBatch]:
+    """A generator for `UnpackingSteps`. Yields."""
+    unpacked = yield unpacking
+    try:
+        match = _first_record(unpacked.records, batch, timestamp, start_offset)
+    except KafkaError:
+        yield unpacked.release
+        raise
+    yield unpacked.release  # munmap takes milliseconds, too
+    return (match,)
+
+
+def _first_record(records: Buffer, batch: BatchHeader, timestamp: int, start_offset: int) -> Match:
+    """The first of the uncompressed records that matches. Reads timestamps and offsets alone: keys, values and headers
+    are skipped. Yields."""
+    append_time = batch.max_timestamp if batch.attributes & TIMESTAMP_TYPE_BIT else None
+    position, end = 0, len(records)
+    try:
+        for _ in range(batch.record_count):
+            yield_if_due()
+            size, at = read_zigzag_varint(records, position)
+            position = at + size
+            if size < 0 or position > end:
+                raise DecodeError(f"a record of {size} bytes, {end - at} are available")
+            timestamp_delta, at = read_zigzag_varint(records, at + 1)
+            offset = batch.base_offset + read_zigzag_varint(records, at)[0]
+            found = batch.base_timestamp + timestamp_delta if append_time is None else append_time
+            if found >= timestamp and offset >= start_offset:
+                return TimestampedOffset(found, offset, batch.partition_leader_epoch)
+    except DecodeError as problem:
+        raise KafkaError(Error.CORRUPT_MESSAGE, f"a record cannot be read: {problem}") from None
     return None

@@ -7,7 +7,7 @@ more than 64 KiB is not admitted in one step: the codecs run in a thread, and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -35,13 +35,13 @@ from signalbox.protocol.records.compression import (
     UnpacksTooLarge,
     compress,
     compression_name,
-    decompress,
     unpack,
 )
 from signalbox.protocol.records.record_checks import check_readable_records, check_records
 from signalbox.protocol.records.validate import check_batches
 from signalbox.storage.files.file_system import Buffer
 from signalbox.storage.log_config import LogConfig
+from signalbox.storage.unpacking_steps import UnpackingSteps, Work, decompress_at_once
 
 _KAFKA_UNCOMPRESSED = "uncompressed"
 _COORDINATOR_RULES: dict[str, Any] = {
@@ -54,7 +54,6 @@ _COORDINATOR_RULES: dict[str, Any] = {
 
 
 Admitted = tuple[Buffer, tuple[int, ...], int]  # the batch to store, its header, the append time or -1
-Work = Callable[[], Any]
 Admission = Generator[Work, Any, Admitted]
 
 
@@ -76,23 +75,8 @@ def needs_full_validation(config: LogConfig) -> bool:
     return config.log_append_time or "compact" in config.cleanup_policy or config.compression_type != "producer"
 
 
-class AdmissionSteps:
-    """An admission that cannot be finished in the loop: `work` must run in a thread, then `resume` in the loop."""
-
-    def __init__(self, steps: Admission, work: Work, max_bytes: int) -> None:
-        self._steps = steps
-        self.work = work
-        self.max_bytes = max_bytes  # the largest decompressed size
-
-    def resume(self, result: Any) -> Admitted | None:
-        """Continues with the result of `work`, or its error. Returns the admitted batch, or None if there is another
-        `work`. KafkaError: the batch is rejected. Yields."""
-        try:
-            send = self._steps.throw if isinstance(result, BaseException) else self._steps.send
-            self.work = send(result)
-        except StopIteration as admitted:
-            return admitted.value  # type: ignore[no-any-return]
-        return None
+class AdmissionSteps(UnpackingSteps[Admitted]):
+    """An admission that cannot be finished in the loop. KafkaError from `resume`: the batch is rejected."""
 
 
 def begin_admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int) -> Admitted | AdmissionSteps:
@@ -115,15 +99,7 @@ def admit_batch(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int
 
 def finish_admission(admission: Admitted | AdmissionSteps) -> Admitted:
     """Runs all remaining steps of an admission now."""
-    admitted = None if isinstance(admission, AdmissionSteps) else admission
-    while admitted is None:
-        assert isinstance(admission, AdmissionSteps)
-        try:
-            result = admission.work()
-        except KafkaError as error:
-            result = error
-        admitted = admission.resume(result)
-    return admitted
+    return admission.finish() if isinstance(admission, AdmissionSteps) else admission
 
 
 def _admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int) -> Admission:
@@ -136,7 +112,9 @@ def _admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int)
     try:
         if header.compression and (recompress or rules.key_required):
             _check_record_count(header, rules)
-            records: Buffer | None = _decompress_small(batch, source_compression, rules)
+            records: Buffer | None = decompress_at_once(
+                source_compression, memoryview(batch)[HEADER_SIZE:], rules.max_unpacked_bytes
+            )
             if records is None:
                 batch = bytes(batch)
                 unpacked = yield partial(unpack, source_compression, batch[HEADER_SIZE:], rules.max_unpacked_bytes)
@@ -167,17 +145,6 @@ def _admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int)
     batch = bytearray(batch)
     patch_log_append_time(batch, checked, now_ms)
     return batch, read_batch_header(batch), now_ms
-
-
-def _decompress_small(batch: Buffer, source_compression: str, rules: BatchRules) -> bytes | None:
-    """The records of a batch that decompresses to at most 64 KiB; None otherwise."""
-    if len(batch) > UNPACKED_AT_ONCE_BYTES:
-        return None
-    limit_bytes = min(UNPACKED_AT_ONCE_BYTES, rules.max_unpacked_bytes)
-    try:
-        return decompress(source_compression, memoryview(batch)[HEADER_SIZE:], limit_bytes)
-    except UnpacksTooLarge:
-        return None
 
 
 def _check_record_count(header: BatchHeader, rules: BatchRules) -> None:

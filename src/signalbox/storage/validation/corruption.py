@@ -70,29 +70,50 @@ class SegmentCheck:
             fits = size <= LARGEST_BATCH_BYTES and self.position + size <= end
             if at + size > len(view) and fits:
                 return None  # the next piece has the complete batch
-            reason = None if header is not None and fits else "no complete batch"
-            if header is not None and reason is None:
-                reason = self._fault(header, view[at : at + size])
-            if reason is not None:
-                return Corruption(self.order.next_offset, self._base_offset, self.position, reason)
+            if header is None or not fits:
+                return self._corruption_here("no complete batch")
+            corruption = self._corruption_of(header, view[at : at + size])
+            if corruption is not None:
+                return corruption
             at += size
             self.position += size
             self.bytes_checked += size
             yield_if_due()
         return None
 
-    def _fault(self, header: BatchHeader, data: memoryview) -> str | None:
+    def corruption_before_segment(self, base_offset: int) -> Corruption | None:
+        """The corruption at the end of this segment if the next segment, which begins at `base_offset`, cannot follow
+        it."""
+        corruption = self._corruption_behind_gap(base_offset)
+        if corruption is not None or self.order.may_begin_at(base_offset):
+            return corruption
+        return self._corruption_here(
+            f"the next segment begins at offset {base_offset} instead of {self.order.next_offset}"
+        )
+
+    def _corruption_here(self, reason: str) -> Corruption:
+        return Corruption(self.order.next_offset, self._base_offset, self.position, reason)
+
+    def _corruption_of(self, header: BatchHeader, data: memoryview) -> Corruption | None:
         """Yields."""
         if self.order.next_offset == header.base_offset and header.next_offset <= self._from_offset:
-            self.order.next_offset = header.next_offset
+            self.order.continue_at(header.next_offset)
             return None
         checksum = 0
         for piece in _pieces(data[CRC_START:]):
             checksum = crc32c(piece, checksum)
             yield_if_due()
         if checksum != header.crc:
-            return f"checksum {header.crc:#010x} instead of {checksum:#010x}"
-        return self.order.fault(header)
+            return self._corruption_here(f"checksum {header.crc:#010x} instead of {checksum:#010x}")
+        corruption = self._corruption_behind_gap(header.base_offset)
+        reason = self.order.fault(header) if corruption is None else None
+        return corruption if reason is None else self._corruption_here(reason)
+
+    def _corruption_behind_gap(self, next_base_offset: int) -> Corruption | None:
+        batch = self.order.corrupt_before(next_base_offset)
+        if batch is None:
+            return None
+        return Corruption(batch.offset, self._base_offset, batch.position, batch.fault(next_base_offset))
 
 
 def _pieces(data: memoryview) -> Iterator[memoryview]:

@@ -61,12 +61,15 @@ class LogChecks(LogAppends):
         """Checks the batch that contains `offset`, and `size_bytes` more of its segment; reports and returns the first
         corrupt one."""
         body = self._body
-        segment = body.segments[body.segments.slot_of(offset)]
+        slot = body.segments.slot_of(offset)
+        segment = body.segments[slot]
         position, next_offset = segment.indexed_before(offset)
         check = SegmentCheck(segment.base_offset, self.batch_order(next_offset), position, body.log_start_offset)
         corruption = check.run(
             segment.read, min(position + _CHECKED_BYTES + size_bytes, segment.written), segment.written
         )
+        if corruption is None and check.position >= segment.written and slot + 1 < len(body.segments):
+            corruption = check.corruption_before_segment(body.segments[slot + 1].base_offset)
         if corruption is not None:
             self.report_corruption(corruption)
         return corruption

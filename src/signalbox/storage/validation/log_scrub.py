@@ -124,19 +124,12 @@ class _LogCheck:
         return removed or not self.log.online or body.truncations != self._truncations
 
     def _start_segment(self, segment: Segment) -> None:
-        before, checked = self._segment, self._check
-        next_offset = segment.base_offset
-        if before is not None and checked is not None:
-            if not checked.order.may_begin_at(segment.base_offset):
-                reason = (
-                    f"the next segment begins at offset {segment.base_offset} instead of {checked.order.next_offset}"
-                )
-                self.corruption = Corruption(
-                    checked.order.next_offset, before.base_offset, checked.position, reason
-                )  # fmt: skip
+        checked = self._check
+        if checked is not None:
+            self.corruption = checked.corruption_before_segment(segment.base_offset)
+            if self.corruption is not None:
                 return
-            next_offset = max(next_offset, checked.order.next_offset)
-        order = self.log.batch_order(next_offset)
+        order = self.log.batch_order(segment.base_offset)
         self._segment = segment
         self._check = SegmentCheck(segment.base_offset, order, from_offset=self.log.log_start_offset)
         self._needed = 0

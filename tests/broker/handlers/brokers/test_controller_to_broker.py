@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.api_request import as_future
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
 from signalbox.broker.epoch_checks import EpochChecks
 from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler, ControlRequestQueue
@@ -193,9 +194,9 @@ def test_a_long_request_yields_to_the_event_loop_but_not_to_the_next_request() -
         requests = ControlRequestQueue(TaskScheduler(asyncio.get_running_loop(), slice_us=0))
         first = requests.take(lambda: control_request("first", 3, recorded))
         second = requests.take(lambda: control_request("second", 2, recorded))
-        assert (recorded, first.done, second.done) == (["first"], False, False), "the first slice runs at once"
+        assert (recorded, first.is_done, second.is_done) == (["first"], False, False), "the first slice runs at once"
         asyncio.get_running_loop().call_soon(recorded.append, "another connection")
-        assert (await first, await second) == ("first", "second")
+        assert (await as_future(first), await as_future(second)) == ("first", "second")
         assert recorded == ["first", "first", "another connection", "first", "second", "second"]
 
     asyncio.run(main())
@@ -204,8 +205,8 @@ def test_a_long_request_yields_to_the_event_loop_but_not_to_the_next_request() -
 def test_a_short_request_is_answered_at_once() -> None:
     async def main() -> None:
         requests = ControlRequestQueue(TaskScheduler(asyncio.get_running_loop()))
-        assert requests.take(lambda: 1).value == 1
-        assert requests.take(lambda: 2).value == 2
+        assert requests.take(lambda: 1).result() == 1
+        assert requests.take(lambda: 2).result() == 2
 
     asyncio.run(main())
 
@@ -217,7 +218,7 @@ def test_a_request_that_fails_does_not_stop_the_next() -> None:
         first = requests.take(lambda: control_request("first", 2, recorded))
         requests.take(lambda: 1 // 0)
         last = requests.take(lambda: control_request("last", 1, recorded))
-        assert (await first, await last) == ("first", "last")
-        assert requests.take(lambda: 3).value == 3
+        assert (await as_future(first), await as_future(last)) == ("first", "last")
+        assert requests.take(lambda: 3).result() == 3
 
     asyncio.run(main())

@@ -11,6 +11,7 @@ from signalbox.broker.handlers.groups.describe_groups import (
     DescribeGroupsHandler,
     ListGroupsHandler,
 )
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest
 from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -26,7 +27,7 @@ class Listing:
 
     def list_groups(self, request: Any, context: Any) -> Any:
         group = ListGroupsResponse.ListedGroup
-        return ListGroupsResponse(groups=[group(group_id="a"), group(group_id="b")])
+        return Promise.of(ListGroupsResponse(groups=[group(group_id="a"), group(group_id="b")]))
 
 
 @pytest.mark.parametrize("version", range(7))

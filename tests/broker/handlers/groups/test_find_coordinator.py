@@ -36,6 +36,7 @@ def ask(body: FindCoordinatorRequest, version: int, authorizer: Any = ALLOW_ALL,
 def test_one_key(version: int) -> None:
     response = ask(FindCoordinatorRequest(key="g"), version)
     assert (response.error_code, response.node_id, response.host, response.port) == (0, 2, "client2", 9002)
+    assert version == 0 or response.error_message == "NONE", "as Kafka answers"
 
 
 @pytest.mark.parametrize("version", [4, 5, 6])
@@ -76,6 +77,8 @@ def test_an_offsets_topic_known_only_by_name_is_not_created_again() -> None:
         FindCoordinatorRequest(key="g"), 3, cache=cache_of(topics={"__consumer_offsets": {}}), creation=creation
     )
     assert (response.error_code, creation.asked) == (Error.COORDINATOR_NOT_AVAILABLE, [])
+    without_reason = ask(FindCoordinatorRequest(key="g"), 3, cache=cache_of())
+    assert without_reason.error_message == Error.COORDINATOR_NOT_AVAILABLE.message
 
 
 @pytest.mark.spec("F10", "F11")

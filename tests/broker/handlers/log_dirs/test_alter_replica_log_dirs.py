@@ -17,11 +17,12 @@ from signalbox.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
-from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to
 from tests.storage.directories.test_log_move import ManualBackground
 from tests.storage.workbench import TOPIC_ID, append, batch
 
 _R = AlterReplicaLogDirsRequest
+ELSEWHERE = cache_of(topics={"flights": {number: (2, [2]) for number in (0, 1, 7)}})
 
 
 class Disks:
@@ -45,7 +46,8 @@ class Disks:
             _R.AlterReplicaLogDir(path=path, topics=[topic(name=name, partitions=numbers)])
             for path, name, numbers in wanted
         ]
-        response = response_to(AlterReplicaLogDirsHandler(self.logs, authorizer), request_of(_R(dirs=dirs), version))
+        handler = AlterReplicaLogDirsHandler(self.logs, ELSEWHERE, authorizer)
+        response = response_to(handler, request_of(_R(dirs=dirs), version))
         return {
             f"{topic.topic_name}-{each.partition_index}": Error.of(each.error_code)
             for topic in response.results
@@ -73,10 +75,12 @@ def test_each_partition_has_its_result(tmp_path: Path, version: int) -> None:
     assert first is not None
     where = first.body.directory.path
     other = disks.b if where == disks.a else disks.a
-    wanted = [(other, "flights", [0, 7]), ("/nowhere", "flights", [1])]
+    wanted = [(other, "flights", [0, 7, 8]), (other, "nowhere", [0]), ("/nowhere", "flights", [1])]
     assert disks.ask(*wanted, version=version) == {
         "flights-0": Error.NONE,
         "flights-7": Error.REPLICA_NOT_AVAILABLE,
+        "flights-8": Error.UNKNOWN_TOPIC_OR_PARTITION,
+        "nowhere-0": Error.UNKNOWN_TOPIC_OR_PARTITION,
         "flights-1": Error.LOG_DIR_NOT_FOUND,
     }
     assert disks.described()[Path(other).name][0] == (True, False), "all is planned, nothing is there"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.coordinator.group.classic.test_classic_group import member
 
-from signalbox.coordinator.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.messages.sync_group import SyncGroupResponse
 
 
@@ -23,7 +23,7 @@ def test_a_parked_sync_is_answered_once() -> None:
     one.awaiting_sync = parked
     assert one.complete_sync(SyncGroupResponse(assignment=b"x"))
     assert not one.complete_sync(SyncGroupResponse())
-    assert parked.value().assignment == b"x"
+    assert parked.result().assignment == b"x"
 
 
 def test_votes_follow_the_members_own_order() -> None:

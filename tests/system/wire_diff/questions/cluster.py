@@ -33,7 +33,12 @@ CLUSTER = (
     _feature("a way to change that does not exist", "no.such", 1, 9),
     _feature("a level below 0", "no.such", -1),
     _Q(ApiKey.UPDATE_FEATURES, "nothing", {"feature_updates": []}),
-    _Q(ApiKey.DESCRIBE_LOG_DIRS, "a topic", {"topics": [{"topic": "t7", "partitions": [0, 1]}]}),
+    _Q(
+        ApiKey.DESCRIBE_LOG_DIRS,
+        "a topic",
+        {"topics": [{"topic": "t7", "partitions": [0, 1]}]},
+        keep={"log dir": "results.0.log_dir"},
+    ),
     _Q(ApiKey.DESCRIBE_LOG_DIRS, "an unknown topic", {"topics": [{"topic": "nowhere", "partitions": [0]}]}),
     _Q(
         ApiKey.ALTER_REPLICA_LOG_DIRS,
@@ -44,6 +49,11 @@ CLUSTER = (
         ApiKey.ALTER_REPLICA_LOG_DIRS,
         "a path that is relative",
         {"dirs": [{"path": "nowhere", "topics": [{"name": "t7", "partitions": [0]}]}]},
+    ),
+    _Q(
+        ApiKey.ALTER_REPLICA_LOG_DIRS,
+        "the directory where the replica is",
+        {"dirs": [{"path": "$log dir", "topics": [{"name": "t7", "partitions": [0, 99]}]}]},
     ),
     _Q(ApiKey.ALTER_REPLICA_LOG_DIRS, "nothing", {"dirs": []}),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from signalbox.protocol.api_table import ApiKey
-from tests.system.wire_diff.question import Question
+from tests.system.wire_diff.question import AFTER_HANDSHAKE, NEW_CONNECTION, Question, password_of
 
 _Q = Question
 _ANY = 1
@@ -58,7 +58,54 @@ def _user(what: str, **fields: Any) -> Question:
 
 
 _USERS, _TOKEN = ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, ApiKey.CREATE_DELEGATION_TOKEN
+_RENEW, _EXPIRE, _TOKENS = (
+    ApiKey.RENEW_DELEGATION_TOKEN,
+    ApiKey.EXPIRE_DELEGATION_TOKEN,
+    ApiKey.DESCRIBE_DELEGATION_TOKEN,
+)
 _EXACT, _DEFAULT, _ALL = range(3)
+_HOUR_MS = 3_600_000
+_BOB = {"principal_type": "User", "principal_name": "bob"}
+
+
+def _by_alice(api: ApiKey, what: str, **body: Any) -> Question:
+    return _Q(api, f"by a user, {what}", body, user="alice", keep={"hmac": "hmac"} if api is _TOKEN else {})
+
+
+def _new_token(what: str, lifetime_ms: int = -1, **body: Any) -> Question:
+    made = {"renewers": [], "max_lifetime_ms": lifetime_ms, "owner_principal_type": None, "owner_principal_name": None}
+    return _by_alice(_TOKEN, what, **{**made, **body})
+
+
+def _log_in(what: str, proof: str) -> Question:
+    return _Q(ApiKey.SASL_AUTHENTICATE, what, {"auth_bytes": proof.encode()}, user=AFTER_HANDSHAKE)
+
+
+_OF_USERS = (
+    _new_token("for another owner", owner_principal_type="User", owner_principal_name="bob"),
+    _new_token("with a renewer that is no user", renewers=[{"principal_type": "Group", "principal_name": "g"}]),
+    _new_token("with an hour to live and a renewer", _HOUR_MS, renewers=[_BOB]),
+    _new_token("her own"),
+    _by_alice(_TOKENS, "all", owners=None),
+    _by_alice(_TOKENS, "her own", owners=[{"principal_type": "User", "principal_name": "alice"}]),
+    _by_alice(_TOKENS, "of another owner", owners=[_BOB]),
+    _by_alice(_TOKENS, "of no owner", owners=[]),
+    _by_alice(_RENEW, "her own", hmac="$hmac", renew_period_ms=_HOUR_MS),
+    _by_alice(_RENEW, "one that is not there", hmac=b"x", renew_period_ms=_HOUR_MS),
+    _by_alice(_EXPIRE, "her own in an hour", hmac="$hmac", expiry_time_period_ms=_HOUR_MS),
+    _by_alice(_EXPIRE, "one that is not there", hmac=b"x", expiry_time_period_ms=_HOUR_MS),
+    _Q(_EXPIRE, "by a user, her own at once", {"hmac": "$hmac", "expiry_time_period_ms": -1}, (2,), user="alice"),
+    _Q(ApiKey.SASL_HANDSHAKE, "a mechanism that is enabled", {"mechanism": "PLAIN"}, user=NEW_CONNECTION),
+    _Q(ApiKey.SASL_HANDSHAKE, "a mechanism that is not enabled", {"mechanism": "GSSAPI"}, user=NEW_CONNECTION),
+    _log_in("the right password", f"\0alice\0{password_of('alice')}"),
+    _log_in("another identity than the user's", f"bob\0alice\0{password_of('alice')}"),
+    _log_in("a wrong password", "\0alice\0wrong"),
+    _log_in("an unknown user", "\0unknown\0wrong"),
+    _log_in("no password", "\0alice\0"),
+    _log_in("nothing", ""),
+    _Q(ApiKey.SASL_AUTHENTICATE, "without a handshake", {"auth_bytes": b"\0a\0b"}, user=NEW_CONNECTION),
+    _Q(ApiKey.METADATA, "without a login", {"topics": []}, user=NEW_CONNECTION),
+)
 
 SECURITY = (
     _acl("an ACL"),
@@ -141,4 +188,5 @@ SECURITY = (
     _Q(ApiKey.DESCRIBE_DELEGATION_TOKEN, "by ANONYMOUS", {"owners": None}),
     _Q(ApiKey.SASL_HANDSHAKE, "where there is no SASL", {"mechanism": "PLAIN"}),
     _Q(ApiKey.SASL_AUTHENTICATE, "where there is no SASL", {"auth_bytes": b"\0a\0b"}),
+    *_OF_USERS,
 )

@@ -19,7 +19,7 @@ from tools.chaos.state_reader import state_in_file
 
 from signalbox.protocol.error_table import Error
 from signalbox.testing.cluster import Cluster
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from tests.waiting import until
 
 ENOUGH = 20
@@ -79,7 +79,7 @@ def test_in_peace_every_change_is_made_everywhere(cluster: Cluster, kind: Kind) 
 
 def test_an_answer_that_does_not_come_is_lost_and_a_broker_that_is_not_there_was_not_asked(cluster: Cluster) -> None:
     [kind] = [each for each in all_kinds() if each.name == "quota"]
-    closed_address = f"127.0.0.1:{neighbouring_ports(1, Random())}"
+    closed_address = f"127.0.0.1:{consecutive_ports(1, Random())}"
     with pytest.raises(NotSent):
         Caller(closed_address, 1.0)
     with Caller(addresses(cluster)[1], 10.0, logs_in=True) as caller:

@@ -12,7 +12,7 @@ from tools.chaos.faults.network import LISTENERS, Network
 
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
 TIMEOUT_S = 0.4
@@ -23,7 +23,7 @@ def network(signalbox_cluster: Cluster) -> Iterator[tuple[Network, str]]:
     """A network whose broker 1's CLIENT line leads to a broker of the session's cluster."""
     ports = Network.ports_needed(2)
     with SwitchboardThread() as board:
-        made = Network(board, 2, 1, neighbouring_ports(ports, Random()))
+        made = Network(board, 2, 1, consecutive_ports(ports, Random()))
         host, _, port = signalbox_cluster.bootstrap_servers.split(",")[0].rpartition(":")
         board.set_home("CLIENT of broker 1", (host, int(port)))
         yield made, made.settings[1]["advertised.listeners"].split(",")[0].removeprefix("CLIENT://")

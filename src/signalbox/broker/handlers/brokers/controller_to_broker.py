@@ -15,16 +15,16 @@ import logging
 from collections.abc import Callable, Container
 from typing import Any, Protocol
 
-from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, ResponseMessage
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, ResponseMessage, as_future
 from signalbox.broker.authorization.cluster_action import require_cluster_action
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
 from signalbox.broker.epoch_checks import EpochChecks, UnverifiedEpochs
 from signalbox.broker.error_responses import failure
 from signalbox.common.scheduling.task_scheduler import TaskQueue, TaskScheduler
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.replication.leadership import reject_leader_and_isr
-from signalbox.replication.waiting.promise import Promise
 from signalbox.security.authorizer import Authorizer
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class ControlRequestHandler:
     def __call__(self, request: ApiRequest) -> HandlerResult:
         require_cluster_action(self._authorizer, request.context, self._peer_listeners)
         needed = self._queue.take(lambda: self._reads_needed(request.body))
-        if needed.done and needed.value is None:
+        if needed.is_done and needed.result() is None:
             return self._queue.take(lambda: self._execute(request))
         return self._store_first(request, needed)
 
@@ -104,13 +104,13 @@ class ControlRequestHandler:
     async def _store_first(
         self, request: ApiRequest, needed: Promise[tuple[UnverifiedEpochs, list[str]] | None]
     ) -> FinalResponse:
-        epochs_to_verify, topics = await needed or (None, [])
+        epochs_to_verify, topics = await as_future(needed) or (None, [])
         error = await self._checks.verify(request, epochs_to_verify) if epochs_to_verify else Error.NONE
         if topics and error is Error.NONE:
             error = await self._configs.load(topics)
         if error is not Error.NONE:
             return _rejected(request, error)
-        response: FinalResponse = await self._queue.take(lambda: self._execute(request))
+        response: FinalResponse = await as_future(self._queue.take(lambda: self._execute(request)))
         return response
 
     def _execute(self, request: ApiRequest) -> FinalResponse:

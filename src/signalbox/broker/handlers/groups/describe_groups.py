@@ -7,9 +7,7 @@ ListGroups returns all groups with DESCRIBE on the cluster, else the groups on w
 
 from __future__ import annotations
 
-import inspect
-
-from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, as_future
 from signalbox.broker.authorization.authorization import allowed_names, may_on_cluster, operations_bit_field
 from signalbox.broker.handlers.groups.group_membership import client_context
 from signalbox.coordinator.group_coordinator import GroupCoordinator
@@ -35,7 +33,7 @@ class DescribeGroupsHandler:
         )
         allowed_request = DescribeGroupsRequest(groups=[group for group in body.groups if group in allowed])
         described = self._coordinator.describe_groups(allowed_request, client_context(request))
-        response: DescribeGroupsResponse = await described if inspect.isawaitable(described) else described
+        response: DescribeGroupsResponse = await as_future(described)
         if body.include_authorized_operations:
             for group in response.groups:
                 group.authorized_operations = operations_bit_field(
@@ -55,7 +53,7 @@ class ListGroupsHandler:
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
-        response = self._coordinator.list_groups(request.body, client_context(request))
+        response = self._coordinator.list_groups(request.body, client_context(request)).result()
         if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE):
             names = [group.group_id for group in response.groups]
             allowed = allowed_names(self._authorizer, request.context, AclOperation.DESCRIBE, ResourceType.GROUP, names)
@@ -78,7 +76,7 @@ class DeleteGroupsHandler:
         )
         allowed_request = DeleteGroupsRequest(groups_names=[group for group in body.groups_names if group in allowed])
         deleted = self._coordinator.delete_groups(allowed_request, client_context(request))
-        response: DeleteGroupsResponse = await deleted if inspect.isawaitable(deleted) else deleted
+        response: DeleteGroupsResponse = await as_future(deleted)
         response.results += [
             DeleteGroupsResponse.DeletableGroupResult(group_id=group, error_code=Error.GROUP_AUTHORIZATION_FAILED)
             for group in body.groups_names

@@ -46,7 +46,9 @@ class FindCoordinatorHandler:
         result = await self._find(request, body.key)
         return FindCoordinatorResponse(
             error_code=result.error_code,
-            error_message=result.error_message or None,  # without an error: null here, "" in the list of version 4
+            # Without an error "NONE" here, as in Kafka, and "" in the list of version 4.
+            error_message=result.error_message
+            or (Error.of(result.error_code).message if result.error_code else "NONE"),
             node_id=result.node_id,
             host=result.host,
             port=result.port,

@@ -7,10 +7,9 @@ The handler rejects topics that may not be read or do not exist, and passes the 
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, as_future
 from signalbox.broker.authorization.authorization import may, require_group
 from signalbox.broker.handlers.groups.group_membership import client_context
 from signalbox.coordinator.group_coordinator import GroupCoordinator
@@ -71,7 +70,7 @@ class OffsetCommitHandler:
         self, request: ApiRequest, body: OffsetCommitRequest, rejected: list[_CommitTopic]
     ) -> FinalResponse:
         committed = self._coordinator.offset_commit(body, client_context(request))
-        response: OffsetCommitResponse = await committed if inspect.isawaitable(committed) else committed
+        response: OffsetCommitResponse = await as_future(committed)
         results_by_topic = {(topic.name, topic.topic_id): topic for topic in response.topics}
         for topic in rejected:
             same = results_by_topic.get((topic.name, topic.topic_id))
@@ -127,7 +126,7 @@ class OffsetDeleteHandler:
         deleted = self._coordinator.offset_delete(
             OffsetDeleteRequest(group_id=body.group_id, topics=accepted), client_context(request)
         )
-        response: OffsetDeleteResponse = await deleted if inspect.isawaitable(deleted) else deleted
+        response: OffsetDeleteResponse = await as_future(deleted)
         if response.error_code == Error.NONE:
             response.topics += rejected
         return response

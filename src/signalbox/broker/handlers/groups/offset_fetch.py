@@ -7,10 +7,9 @@ response have topic ids (an unknown id is UNKNOWN_TOPIC_ID).
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, as_future
 from signalbox.broker.authorization.authorization import may, require_group
 from signalbox.broker.handlers.groups.group_membership import client_context
 from signalbox.common.ids import ZERO_UUID
@@ -69,7 +68,7 @@ class OffsetFetchHandler:
 
     async def _ask(self, request: ApiRequest, body: OffsetFetchRequest) -> OffsetFetchResponse:
         fetched = self._coordinator.offset_fetch(body, client_context(request))
-        response: OffsetFetchResponse = await fetched if inspect.isawaitable(fetched) else fetched
+        response: OffsetFetchResponse = await as_future(fetched)
         return response
 
     def _filter_request(self, request: ApiRequest, group_request: Any, message_class: type[Any]) -> list[Any]:

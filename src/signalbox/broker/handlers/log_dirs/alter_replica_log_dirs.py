@@ -1,8 +1,8 @@
 """AlterReplicaLogDirs (key 34): moves replicas between the log directories of this broker. KIP-113; versions 1-2.
 
 Needs ALTER on the cluster. The response is sent when the move has begun; DescribeLogDirs returns its progress. A
-replica that this broker does not have is REPLICA_NOT_AVAILABLE, and will be created in that directory if it is assigned
-later.
+replica that this broker does not have is REPLICA_NOT_AVAILABLE, or UNKNOWN_TOPIC_OR_PARTITION if no broker has it, and
+will be created in that directory if it is assigned later.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import may_on_cluster
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
 from signalbox.security.acl import AclOperation
@@ -22,8 +23,9 @@ _Partition = AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult
 
 
 class AlterReplicaLogDirsHandler:
-    def __init__(self, logs: LogManager, authorizer: Authorizer) -> None:
+    def __init__(self, logs: LogManager, cache: MetadataCache, authorizer: Authorizer) -> None:
         self._logs = logs
+        self._cache = cache
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
@@ -45,8 +47,14 @@ class AlterReplicaLogDirsHandler:
         try:
             self._logs.moves.move(topic_partition, path)
         except KafkaError as rejection:
+            if rejection.error is Error.REPLICA_NOT_AVAILABLE and not self._exists(topic_partition):
+                return Error.UNKNOWN_TOPIC_OR_PARTITION
             return rejection.error
         return Error.NONE
+
+    def _exists(self, topic_partition: TopicPartition) -> bool:
+        topic = self._cache.image.topics.get(topic_partition.topic)
+        return topic is not None and topic_partition.partition in topic.partitions
 
 
 def _result(name: str, errors: dict[int, Error]) -> _Topic:

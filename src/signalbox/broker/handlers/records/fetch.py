@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import may
 from signalbox.broker.authorization.cluster_action import acts_as_replica
 from signalbox.broker.quotas.throttling import Throttling
@@ -19,7 +19,6 @@ from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch.fetch import replica_id_of
 from signalbox.replication.replica_manager import ReplicaManager
-from signalbox.replication.waiting.promise import Promise
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
@@ -62,11 +61,7 @@ class FetchHandler:
             )
         if request.header.api_version < _CURRENT_LEADER_FROM:
             return fetched
-        if fetched.done:
-            return self._with_endpoints(request, fetched.value)
-        pending: Promise[FinalResponse] = Promise()
-        fetched.then(lambda response: pending.complete(self._with_endpoints(request, response)))
-        return pending
+        return fetched.map(lambda response: self._with_endpoints(request, response))
 
     def _with_endpoints(self, request: ApiRequest, response: FetchResponse) -> FetchResponse:
         """Yields."""

@@ -24,7 +24,6 @@ from signalbox.protocol.records.compression import CODES
 from signalbox.replication.produce.append import VALID_ACKS
 from signalbox.replication.produce.pending_append import PendingAppend, rejected
 from signalbox.replication.replica_manager import ReplicaManager
-from signalbox.replication.waiting.promise import Promise
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
@@ -59,11 +58,7 @@ class ProduceHandler:
             if rejection is None
         ]
         appends = self._replicas.append(entries, body.acks, body.timeout_ms)
-        if appends.done:
-            return self.answer(request, _joined(rejections, appends.value))
-        response: Promise[FinalResponse] = Promise()
-        appends.then(lambda completed: response.complete(self.answer(request, _joined(rejections, completed))))
-        return response
+        return appends.map(lambda completed: self.answer(request, _joined(rejections, completed)))
 
     def _rejections(self, request: ApiRequest, body: ProduceRequest) -> list[PendingAppend | None]:
         """A failed append for each partition that is rejected here; None for a partition that is appended."""

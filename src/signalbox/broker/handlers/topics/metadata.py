@@ -10,10 +10,9 @@ a request that uses it is rejected); below 4 the client always allows auto-creat
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Iterable, Iterator
 
-from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, settled
 from signalbox.broker.authorization.authorization import may, may_on_cluster, operations_bit_field
 from signalbox.broker.ports import TopicCreation
 from signalbox.broker.routing.exposed_controller import AdvertisedController
@@ -68,7 +67,7 @@ class MetadataHandler:
         assert self._recent_disconnects is not None
         await self._recent_disconnects.settled(hold_s)
         response = self._answer(request)
-        return await response if inspect.isawaitable(response) else response
+        return await settled(response)
 
     def _answer(self, request: ApiRequest) -> HandlerResult:
         """Yields."""

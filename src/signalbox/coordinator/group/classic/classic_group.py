@@ -9,16 +9,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from signalbox.common.waiting.promise import Promise
+from signalbox.coordinator.decision import CoordinatorRecord
 from signalbox.coordinator.group.classic.member import NO_ASSIGNMENT, Member, Timeouts
-from signalbox.coordinator.group.classic.states import TRANSITIONS, GroupState
+from signalbox.coordinator.group.classic.states import DELETE_ERRORS, TRANSITIONS, GroupState
 from signalbox.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
-from signalbox.coordinator.promise import Promise
+from signalbox.coordinator.group.group import GroupType, SinceWhen
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.group_records import GroupMetadataKey
 from signalbox.protocol.messages.join_group import JoinGroupResponse
+from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
 
 
 class ClassicGroup:
     """`now_ms` sets the state's timestamp at creation and at every transition (KIP-211 counts from it)."""
+
+    group_type = GroupType.CLASSIC
 
     def __init__(self, group_id: str, now_ms: Callable[[], int]) -> None:
         self.group_id = group_id
@@ -47,6 +53,22 @@ class ClassicGroup:
             raise RuntimeError(f"group {self.group_id} cannot go from {self.state.value} to {state.value}")
         self.previous_state, self.state = self.state, state
         self.state_timestamp_ms = self._now_ms()
+
+    def end(self) -> None:
+        """The group is removed, its tombstone is committed."""
+        self.transition_to(GroupState.DEAD)
+
+    @property
+    def state_name(self) -> str:
+        return self.state.value
+
+    @property
+    def is_dead(self) -> bool:
+        return self.state is GroupState.DEAD
+
+    @property
+    def is_unused(self) -> bool:
+        return self.state is GroupState.EMPTY and not self.pending_join
 
     @property
     def can_rebalance(self) -> bool:
@@ -136,6 +158,46 @@ class ClassicGroup:
             if current != member_id:
                 return Error.FENCED_INSTANCE_ID
         return Error.NONE if member_id in self.members else Error.UNKNOWN_MEMBER_ID
+
+    # --- offsets and deletion
+
+    def check_offset_commit(self, request: OffsetCommitRequest) -> Error:
+        generation_id = request.generation_id_or_member_epoch
+        if self.state is GroupState.DEAD:
+            return Error.COORDINATOR_NOT_AVAILABLE
+        if generation_id < 0 and self.state is GroupState.EMPTY:
+            return Error.NONE  # an administrator, or a client that is not a member
+        if generation_id < 0 and not request.member_id and request.group_instance_id is None:
+            return Error.UNKNOWN_MEMBER_ID  # only a member can commit to a group that is not empty
+        error = self.check_member(request.member_id, request.group_instance_id)
+        if error is not Error.NONE:
+            return error
+        if generation_id != self.generation_id:
+            return Error.ILLEGAL_GENERATION
+        # The member knows the new generation but has no assignment yet: it cannot have consumed anything in it.
+        return Error.REBALANCE_IN_PROGRESS if self.state is GroupState.COMPLETING_REBALANCE else Error.NONE
+
+    def check_deletion(self) -> Error:
+        return DELETE_ERRORS[self.state]
+
+    def check_offset_deletion(self) -> Error:
+        if self.state is GroupState.DEAD:
+            return Error.GROUP_ID_NOT_FOUND
+        may_delete = self.state is GroupState.EMPTY or self.uses_consumer_protocol
+        return Error.NONE if may_delete else Error.NON_EMPTY_GROUP
+
+    def offsets_expire_since(self) -> SinceWhen | None:
+        if self.protocol_type is None:
+            return lambda offset: offset.commit_timestamp_ms
+        if self.state is GroupState.EMPTY:
+            empty_since_ms = self.state_timestamp_ms
+            return lambda offset: offset.commit_timestamp_ms if empty_since_ms is None else empty_since_ms
+        if self.state is GroupState.STABLE and self.uses_consumer_protocol and self.subscribed is not None:
+            return lambda offset: offset.commit_timestamp_ms
+        return None
+
+    def tombstone(self) -> CoordinatorRecord:
+        return CoordinatorRecord(GroupMetadataKey(group=self.group_id), None)
 
     # --- parked joins
 

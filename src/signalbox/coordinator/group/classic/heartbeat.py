@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from signalbox.coordinator.group.classic.classic_groups import ClassicGroups
 from signalbox.coordinator.group.classic.rebalance import Rebalance
 from signalbox.coordinator.group.classic.states import HEARTBEAT_ERRORS, GroupState
-from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 
 
 class Heartbeat:
-    def __init__(self, groups: GroupMap, rebalance: Rebalance) -> None:
+    def __init__(self, groups: ClassicGroups, rebalance: Rebalance) -> None:
         self._groups = groups
         self._rebalance = rebalance
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.classic_groups import ClassicGroups
 from signalbox.coordinator.group.classic.member import Member
 from signalbox.coordinator.group.classic.membership_responses import (
     UNKNOWN_MEMBER_ID,
@@ -25,8 +27,6 @@ from signalbox.coordinator.group.classic.rebalance import Rebalance
 from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.classic.static_member import StaticMemberReturn
 from signalbox.coordinator.group.client_context import ClientContext
-from signalbox.coordinator.group.group_map import GroupMap
-from signalbox.coordinator.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
@@ -41,7 +41,7 @@ class JoinGroup:
     """`new_suffix` makes the unique part of a member id."""
 
     def __init__(
-        self, groups: GroupMap, rebalance: Rebalance, settings: GroupSettings, new_suffix: Callable[[], str]
+        self, groups: ClassicGroups, rebalance: Rebalance, settings: GroupSettings, new_suffix: Callable[[], str]
     ) -> None:
         self._groups = groups
         self._rebalance = rebalance

@@ -9,10 +9,10 @@ import logging
 
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.classic_groups import ClassicGroups
 from signalbox.coordinator.group.classic.membership_responses import UNKNOWN_MEMBER_ID
 from signalbox.coordinator.group.classic.rebalance import Rebalance
 from signalbox.coordinator.group.classic.states import GroupState
-from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 
@@ -36,7 +36,7 @@ def leave_response(responses: list[LeaveGroupResponse.MemberResponse], api_versi
 
 
 class LeaveGroup:
-    def __init__(self, groups: GroupMap, rebalance: Rebalance) -> None:
+    def __init__(self, groups: ClassicGroups, rebalance: Rebalance) -> None:
         self._groups = groups
         self._rebalance = rebalance
 
@@ -57,7 +57,7 @@ class LeaveGroup:
         if group is None or all(response.error_code for response in responses):
             return Decision(response)
         after = self._after_leaving(group)
-        return Decision(response, after.records, after.on_completion, replayed=after.replayed)
+        return Decision(response, after.records, after.effects, after.on_failure, after.replayed)
 
     def _leave_one(self, group: ClassicGroup, leaving: LeaveGroupRequest.MemberIdentity) -> Error:
         member_id = leaving.member_id

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.group.client_context import ClientContext
-from signalbox.coordinator.promise import Promise
 from signalbox.protocol.messages.join_group import JoinGroupResponse
 from signalbox.protocol.messages.sync_group import SyncGroupResponse
 

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.classic_records import empty_group_record
 from signalbox.coordinator.group.classic.member import Member
 from signalbox.coordinator.group.classic.membership_responses import UNKNOWN_MEMBER_ID, joined, rejected_join
 from signalbox.coordinator.group.classic.states import GroupState
-from signalbox.coordinator.group.group_records import empty_group_record
 from signalbox.coordinator.ports import Timer
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.sync_group import SyncGroupResponse

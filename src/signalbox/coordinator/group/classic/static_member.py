@@ -6,8 +6,10 @@ the log and the member keeps its assignment. Otherwise the group rebalances.
 
 from __future__ import annotations
 
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.classic_records import group_record
 from signalbox.coordinator.group.classic.member import Member, Timeouts
 from signalbox.coordinator.group.classic.membership_responses import (
     UNKNOWN_MEMBER_ID,
@@ -20,8 +22,6 @@ from signalbox.coordinator.group.classic.membership_responses import (
 from signalbox.coordinator.group.classic.rebalance import Rebalance
 from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.client_context import ClientContext
-from signalbox.coordinator.group.group_records import group_record
-from signalbox.coordinator.promise import Promise
 from signalbox.coordinator.write_errors import client_error_for
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -60,17 +60,22 @@ class StaticMemberReturn:
         if group.state is not GroupState.STABLE or group.choose_protocol() != group.protocol_name:
             return self._rebalance.begin_or_complete(group)
 
-        def on_completion(error: Error) -> None:
-            if member.awaiting_join is not promise:
-                return  # completed meanwhile: replaced again, removed, or the partition was unloaded
-            if error is Error.NONE:
+        def is_waiting() -> bool:
+            """False if completed meanwhile: replaced again, removed, or the partition was unloaded."""
+            return member.awaiting_join is promise
+
+        def complete() -> None:
+            if is_waiting():
                 self._complete(group, member, client.api_version, former_leader_id)
-                return
-            self._restore_member(group, member, old_member_id, former)
-            group.complete_join(member, rejected_join(UNKNOWN_MEMBER_ID, client_error_for(error)))
+
+        def restore(error: Error) -> None:
+            if is_waiting():
+                self._restore_member(group, member, old_member_id, former)
+                group.complete_join(member, rejected_join(UNKNOWN_MEMBER_ID, client_error_for(error)))
 
         assignment = {one.member_id: one.assignment for one in group.members.values()}
-        return Decision(None, [group_record(group, assignment)], on_completion=on_completion, replayed=False)
+        record = group_record(group, assignment)
+        return Decision(None, [record], effects=[complete], on_failure=restore, replayed=False)
 
     def _fence(self, group: ClassicGroup, member: Member) -> None:
         group.complete_join(member, rejected_join(member.member_id, Error.FENCED_INSTANCE_ID))

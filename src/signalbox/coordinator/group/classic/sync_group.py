@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import logging
 
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.classic_groups import ClassicGroups
+from signalbox.coordinator.group.classic.classic_records import group_record
 from signalbox.coordinator.group.classic.member import NO_ASSIGNMENT
 from signalbox.coordinator.group.classic.membership_responses import rejected_sync
 from signalbox.coordinator.group.classic.rebalance import Rebalance
 from signalbox.coordinator.group.classic.states import GroupState
-from signalbox.coordinator.group.group_map import GroupMap
-from signalbox.coordinator.group.group_records import group_record
-from signalbox.coordinator.promise import Promise
 from signalbox.coordinator.write_errors import client_error_for
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class SyncGroup:
-    def __init__(self, groups: GroupMap, rebalance: Rebalance) -> None:
+    def __init__(self, groups: ClassicGroups, rebalance: Rebalance) -> None:
         self._groups = groups
         self._rebalance = rebalance
 
@@ -80,18 +80,22 @@ class SyncGroup:
                 group.group_id, generation_id, ", ".join(sorted(missing)),
             )  # fmt: skip
 
-        def on_completion(error: Error) -> None:
-            # If a member joined or left while the record was being written, this assignment is obsolete.
-            if group.state is not GroupState.COMPLETING_REBALANCE or group.generation_id != generation_id:
-                return
-            if error is not Error.NONE:
+        def is_current() -> bool:
+            """If a member joined or left while the record was being written, the assignment is obsolete."""
+            return group.state is GroupState.COMPLETING_REBALANCE and group.generation_id == generation_id
+
+        def assign() -> None:
+            if is_current():
+                for member in group.members.values():
+                    member.assignment = assignment.get(member.member_id, NO_ASSIGNMENT)
+                self._rebalance.propagate_assignment(group)
+                group.transition_to(GroupState.STABLE)
+
+        def start_again(error: Error) -> None:
+            if is_current():
                 group.clear_assignments()
                 self._rebalance.propagate_assignment(group, client_error_for(error))
                 self._rebalance.prepare(group)
-                return
-            for member in group.members.values():
-                member.assignment = assignment.get(member.member_id, NO_ASSIGNMENT)
-            self._rebalance.propagate_assignment(group)
-            group.transition_to(GroupState.STABLE)
 
-        return Decision(None, [group_record(group, assignment)], on_completion=on_completion, replayed=False)
+        record = group_record(group, assignment)
+        return Decision(None, [record], effects=[assign], on_failure=start_again, replayed=False)

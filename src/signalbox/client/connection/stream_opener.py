@@ -1,0 +1,102 @@
+"""From a host name to an open stream: resolve, TCP to each address in turn, TLS.
+
+Host names are resolved on every connect (KAFKA-12193): the addresses from the start of the client are wrong after
+brokers have moved. IP literals are not looked up, so an ordinary connect between brokers uses no thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from ipaddress import ip_address
+
+from signalbox.client.connection.connection_settings import ConnectionSecurity, ConnectionSettings
+from signalbox.client.connection.frame_stream import FrameStream
+from signalbox.client.connection.node import Address
+from signalbox.client.failures import ConnectFailed
+from signalbox.transport.socket_address import reject_self_connection
+from signalbox.transport.tls.tls_failure import TlsFailed
+from signalbox.transport.tls.tls_session import TlsSession
+from signalbox.transport.tls.tls_stream import TlsStream
+
+
+async def resolve(address: Address) -> list[str]:
+    """The current IP addresses of a host name; ConnectFailed when it cannot be resolved."""
+    if _is_ip_literal(address.host):
+        return [address.host]
+    try:
+        addresses = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise ConnectFailed(address, "resolve", f"{address.host} cannot be resolved: {error.strerror}") from error
+    except UnicodeError as error:  # a label that is empty or longer than 63 characters
+        raise ConnectFailed(address, "resolve", f"{address.host!r} is no host name: {error}") from error
+    return list(dict.fromkeys(str(row[4][0]) for row in addresses))
+
+
+def _is_ip_literal(host: str) -> bool:
+    try:
+        ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+class StreamOpener:
+    """One attempt to open a stream. `stage` is the stage that it has reached, for the caller's error on a timeout."""
+
+    def __init__(self, address: Address, settings: ConnectionSettings) -> None:
+        self._address = address
+        self._settings = settings
+        self.stage = "resolve"
+
+    async def dial(self, ips: list[str] | None = None) -> FrameStream:
+        """A stream to the first address that accepts; ConnectFailed with the reason of the last address."""
+        if ips is None:
+            ips = await resolve(self._address)
+        last = ConnectFailed(self._address, "resolve", f"{self._address.host} has no address")
+        for ip in ips:
+            try:
+                stream = await self._dial_one(ip)
+            except TlsFailed as error:
+                last = tls_failed(self._address, self._settings.security, error)
+            except OSError as error:
+                last = ConnectFailed(self._address, self.stage, f"{ip}: {error.strerror or error}")
+            else:
+                self.stage = "api-versions"
+                return stream
+        raise last
+
+    async def _dial_one(self, ip: str) -> FrameStream:
+        loop = asyncio.get_running_loop()
+        self.stage = "tcp"
+        family = socket.AF_INET6 if ":" in ip else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await loop.sock_connect(sock, (ip, self._address.port))
+            reject_self_connection(sock)
+            stream = FrameStream(self._address, self._settings.max_handshake_frame_bytes)
+            tls = self._settings.security.tls
+            if tls is None:
+                await loop.create_connection(lambda: stream, sock=sock)
+                return stream
+            self.stage = "tls"
+            session = TlsSession(tls.context, tls.handshakes, server_side=False, server_hostname=self._address.host)
+            protected = TlsStream(session, stream)
+            transport, _ = await loop.create_connection(lambda: protected, sock=sock)
+            try:
+                await protected.established
+            except BaseException:
+                transport.abort()
+                raise
+        except BaseException:
+            sock.close()
+            raise
+        return stream
+
+
+def tls_failed(address: Address, security: ConnectionSecurity, error: TlsFailed) -> ConnectFailed:
+    """The failed TLS handshake as ConnectFailed, with the host and the listener."""
+    listener = f" on listener {security.listener_name}" if security.listener_name else ""
+    return ConnectFailed(address, "tls", f"{address.host}{listener}: {error}")

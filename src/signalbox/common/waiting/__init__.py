@@ -1,0 +1,1 @@
+"""Results that come later, and deadlines; without an event loop."""

@@ -1,0 +1,97 @@
+"""`/signalbox_shared_changes`: puts the changes of entries that several brokers may write into one order (SPEC F17).
+
+Below the gate every broker makes direct metadata writes (configs, ACLs and the like), while the active controller has
+these entries in memory. So every commit that changes such entries also writes this one, with the version that the
+writer last read: of two concurrent writers one is rejected, reads again and decides again. The entry's data names the
+changed paths by version, so that the controller reads only those. Kafka has no such entry and does not read it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+
+from signalbox.metadata import layout
+from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json
+from signalbox.metadata.store.port import Entry, MetadataStore, Operation, Write
+
+log = logging.getLogger(__name__)
+
+MAX_NAMED_BYTES = 32_768  # of paths with their JSON syntax; a reader that missed more reads all entries
+_AROUND_BYTES = 24
+
+_SHARED = (
+    f"{layout.CONFIG}/",
+    f"{layout.ACLS}/",
+    f"{layout.PREFIXED_ACLS}/",
+    f"{layout.DELEGATION_TOKENS}/",
+)
+_NOTIFICATIONS = (f"{layout.CONFIG_CHANGES}/",)
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataChangeLog:
+    """The entry at one moment. `named` has (version, path) of each change, oldest first."""
+
+    version: int = 0
+    named: tuple[tuple[int, str], ...] = ()
+
+    def since(self, version: int) -> list[tuple[int, str]] | None:
+        """The changes after `version`; None when the entry does not have all of them any more."""
+        found = [(number, path) for number, path in self.named if number > version]
+        known = version >= self.version or (bool(found) and found[0][0] == version + 1)
+        return found if known else None
+
+    def followed_by(self, paths: Iterable[str]) -> MetadataChangeLog:
+        """The entry after one more commit, which changed `paths`."""
+        number = self.version + 1
+        named = [*self.named, *((number, path) for path in paths)]
+        sizes = accumulate(len(path.encode()) + _AROUND_BYTES for _, path in reversed(named))
+        kept = sum(1 for size_bytes in sizes if size_bytes <= MAX_NAMED_BYTES)
+        if kept < len(named):
+            # Keep all changes of a version or none: some of them would look like all of them.
+            half = named[-kept - 1][0]
+            named = [each for each in named if each[0] > half]
+        return MetadataChangeLog(number, tuple(named))
+
+    def operation(self) -> Operation:
+        """The operation that stores this value; rejected if another broker has written the entry meanwhile."""
+        data = encode_json({"version": 1, "changed": [list(each) for each in self.named]})
+        return Write(layout.SHARED_CHANGES, data, self.version - 1)
+
+
+async def read_change_log(store: MetadataStore) -> MetadataChangeLog:
+    """The metadata change log as it is stored. StoreError."""
+    return decode_shared_changes(await store.read(layout.SHARED_CHANGES))
+
+
+def decode_shared_changes(entry: Entry | None) -> MetadataChangeLog:
+    """The change log in the entry, which is one of the roots of the layout and empty at first. A corrupt entry names no
+    changes; its version still counts, since the store keeps it."""
+    if entry is None or entry.data is None:
+        return MetadataChangeLog(entry.version if entry is not None else 0)
+    try:
+        changed = decode_json(entry.data, layout.SHARED_CHANGES)["changed"]
+        return MetadataChangeLog(entry.version, tuple((int(number), str(path)) for number, path in changed))
+    except (BadEntry, AttributeError, KeyError, TypeError, ValueError) as error:
+        log.error(
+            "Metadata change log is corrupt, all entries are read again (path=%s, error=%r)",
+            layout.SHARED_CHANGES,
+            error,
+        )
+        return MetadataChangeLog(entry.version)
+
+
+def shared_paths(operations: Iterable[Operation]) -> list[str]:
+    """The paths of changed entries that several brokers may write, those of new topics included."""
+    return [operation.path for operation in operations if is_shared(operation)]
+
+
+def is_shared(operation: Operation) -> bool:
+    """Whether the operation changes an entry that several brokers may write."""
+    path = operation.path
+    if path.startswith(f"{layout.TOPICS}/"):
+        return path.count("/") == layout.TOPICS.count("/") + 1
+    return path.startswith(_SHARED) and not path.startswith(_NOTIFICATIONS)

@@ -36,7 +36,7 @@ from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_request_header
 from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.security.request_context import RequestContext
-from tests.broker.handler_requests import ImmediateScheduler
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, bytes_of
 
 PARTITIONS = 9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, Handler, settled
@@ -36,7 +36,6 @@ from signalbox.security.acl_view import AclIndex
 from signalbox.security.authorizer import AllowAllAuthorizer
 from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.request_context import RequestContext
-from signalbox.transport.task_scheduler import TaskScheduler
 
 ALLOW_ALL = AllowAllAuthorizer()
 PORTS = {"CLIENT": 9000, "REPLICATION": 9100, "CONTROL": 9200}
@@ -123,16 +122,6 @@ class LoadedConfigs(ConfigRepository):
 
     async def current(self) -> Mapping[str, Configs]:
         return self.entities()
-
-
-class ImmediateScheduler(TaskScheduler):
-    """A scheduler that runs everything at once."""
-
-    def __init__(self) -> None:
-        """Without an event loop."""
-
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
-        work()
 
 
 async def handled(handler: Handler, request: ApiRequest) -> Any:

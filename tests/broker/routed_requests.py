@@ -19,7 +19,8 @@ from signalbox.protocol.messages.create_topics import CreateTopicsRequest, Creat
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.security.request_context import RequestContext
-from tests.broker.handler_requests import ImmediateScheduler, context
+from tests.broker.handler_requests import context
+from tests.common.scheduling.schedulers import ImmediateScheduler
 
 ROWS = {row.api_key: row for row in ROUTES}
 

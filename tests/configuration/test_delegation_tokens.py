@@ -11,6 +11,7 @@ from signalbox.metadata.store.port import Create, Delete
 from signalbox.security.delegation_token import DelegationToken, TokenSecret
 from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.sasl.scram_messages import Salts, encode_base64, make_credential
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.configuration.settings import config_of
 from tests.metadata.participants import run_with_stores
 
@@ -33,7 +34,7 @@ def test_the_secret_has_two_names() -> None:
 
 def test_a_token_gives_its_owner_until_its_earlier_end() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
-        tokens = DelegationTokens(store, ManualClock(), SECRET, Salts())
+        tokens = DelegationTokens(store, ManualClock(), ImmediateScheduler(), SECRET, Salts())
         changes: list[dict[str, int | None]] = []
         tokens.on_changed = lambda ends_ms: changes.append(dict(ends_ms))
         await tokens.start()

@@ -1,4 +1,4 @@
-"""Replica managers of several brokers over real storage in one process. The test delivers their messages, encoded.
+"""Replica managers of several brokers over real storage in one process; the test delivers their encoded messages.
 
 The controller is a table: partitions with leader, ISR and epochs, changed by `elect`, by AlterPartition and by kills.
 Time does not pass until `advance`. A killed broker loses the queued appends of its logs; its files stay.
@@ -15,6 +15,7 @@ from typing import Any
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
@@ -122,8 +123,7 @@ class MemoryChannel(ReconnectingChannel):
 
     def __init__(self, cluster: MemoryCluster, sender: int, receiver: int) -> None:
         self.cluster, self.sender, self.receiver = cluster, sender, receiver
-        self.life = cluster.brokers[sender].life
-        self.closed = False
+        self.life, self.closed = cluster.brokers[sender].life, False
 
     def send(self, request: Any, on_response: OnResponse) -> None:
         self.cluster.mail.append(lambda: self._deliver(request, on_response))
@@ -203,7 +203,7 @@ class MemoryBroker:
         self.manager = ReplicaManager(
             self.logs,
             dependencies,
-            Scheduler(cluster.clock, self.timers, self.iterations, lambda work: work()),
+            Scheduler(Deadlines(cluster.clock, self.timers), self.iterations, lambda work: work()),
             cluster.config,
             random.Random(broker_id),
         )

@@ -19,6 +19,7 @@ from signalbox.common.audit_event import AUDIT_TOPIC, AuditEvent, AuditKind
 from signalbox.common.ids import TopicPartition
 from signalbox.server.audit_delivery import AuditTopicMissing, AuditWriter, TopicDelivery
 from signalbox.testing.cluster import Cluster
+from tests.common.scheduling.schedulers import ImmediateScheduler
 
 
 async def read_audit_topic(bootstrap: str, expected: int) -> list[dict[str, object]]:
@@ -44,7 +45,7 @@ def test_without_a_topic_no_event_is_lost_and_the_reason_is_logged() -> None:
         return 44, "the policy says no"
 
     async def scenario() -> None:
-        delivery = TopicDelivery(lambda: pytest.fail("never dialled"), rejected)
+        delivery = TopicDelivery(lambda: pytest.fail("never dialled"), rejected, ImmediateScheduler())
         with pytest.raises(AuditTopicMissing, match="the policy says no"):
             await delivery.deliver(b"1", [b"{}"])
         await delivery.close()

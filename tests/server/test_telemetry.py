@@ -15,13 +15,14 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.server.telemetry import Telemetry, measure_disks
 from signalbox.testing.cluster import Cluster
 from tests.broker.handler_requests import RecordingAuditSink, context
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.configuration.settings import config_of
 from tests.metric_values import metric_values
 
 
 def test_a_disabled_audit_trail_records_nothing() -> None:
     for enabled, last_seq in (("true", 0), ("false", -1)):
-        telemetry = Telemetry.begin(config_of(signalbox__audit__enable=enabled), ManualClock())
+        telemetry = Telemetry.begin(config_of(signalbox__audit__enable=enabled), ManualClock(), ImmediateScheduler())
         telemetry.audit.record(AuditEvent(kind=AuditKind.ADMIN))
         assert telemetry.audit.last_seq == last_seq
 
@@ -53,7 +54,7 @@ def test_roll_ups_are_written_before_the_one_close_event(cluster: Cluster) -> No
 
 
 def test_a_connection_without_requests_writes_no_roll_up() -> None:
-    telemetry = Telemetry.begin(config_of(signalbox__audit__enable="true"), ManualClock())
+    telemetry = Telemetry.begin(config_of(signalbox__audit__enable="true"), ManualClock(), ImmediateScheduler())
 
     class Gone:
         connection_id = "c-1"

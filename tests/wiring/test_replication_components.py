@@ -13,6 +13,7 @@ from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.config_admin import ConfigChange, ConfigResource
 from signalbox.common.clock import SystemClock
 from signalbox.common.metrics import NullMetrics
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
@@ -159,7 +160,12 @@ async def test_a_coordinator_by_the_real_clock_serves_a_member() -> None:
     values, _ = COORDINATOR_CONFIG.read({"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "3"})
     log = MemoryLog()
     coordinator = open_group_coordinator(
-        log, Deadlines(SystemClock(), asyncio.get_running_loop()), values, NullMetrics(), MetadataCache()
+        log,
+        Deadlines(SystemClock(), asyncio.get_running_loop()),
+        TaskScheduler(asyncio.get_running_loop()),
+        values,
+        NullMetrics(),
+        MetadataCache(),
     )
     partition = coordinator.partition_for("g")
     log.lead(partition, 1)

@@ -117,6 +117,7 @@ class EpochChecks:
         return code
 
     def _epochs_above_next(self, body: LeaderAndIsrRequest) -> dict[TopicPartition, int]:
+        """Yields."""
         jumps: dict[TopicPartition, int] = {}
         for name, states in (
             (None, body.ungrouped_partition_states),

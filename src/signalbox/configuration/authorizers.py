@@ -9,6 +9,7 @@ from signalbox.broker.authorization.broker_principals import BrokerPrincipalRule
 from signalbox.common.clock import Clock
 from signalbox.common.config.config_table import ConfigFault, Value
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.store.port import MetadataStore
@@ -88,9 +89,11 @@ def _fault(name: str, error: Exception) -> ConfigFault:
     return ConfigFault(_KEY, name, f"cannot be made: {error}", remedy)
 
 
-def open_acl_repository(store: MetadataStore, clock: Clock, authorizer: Authorizer) -> AclRepository | None:
+def open_acl_repository(
+    store: MetadataStore, clock: Clock, scheduler: TaskScheduler, authorizer: Authorizer
+) -> AclRepository | None:
     """Returns the repository of the cluster's ACLs, which gives each change to the built-in authorizer. None for any
     other authorizer, also for a subclass of the built-in one: it has its own view of ACLs."""
     if type(authorizer) is not AclAuthorizer:
         return None
-    return AclRepository(store, clock, authorizer.replace_view)
+    return AclRepository(store, clock, scheduler, authorizer.replace_view)

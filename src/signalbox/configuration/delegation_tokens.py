@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from signalbox.common.clock import Clock
 from signalbox.common.config.config_table import Value
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.metadata.token_repository import TokenRepository, Tokens
 from signalbox.security.delegation_token import TokenSecret
@@ -33,12 +34,14 @@ class DelegationTokens:
     """The cluster's tokens on this broker, which `repository` reads. `on_changed` is called with the
     expiry time (ms) of each changed token, None for a token that was removed."""
 
-    def __init__(self, store: MetadataStore, clock: Clock, secret: TokenSecret, salts: Salts) -> None:
+    def __init__(
+        self, store: MetadataStore, clock: Clock, scheduler: TaskScheduler, secret: TokenSecret, salts: Salts
+    ) -> None:
         self.secret = secret
         self.on_changed: Callable[[Mapping[str, int | None]], None] = lambda ends_ms: None
         self._known: Tokens = {}
         self._credentials = TokenCredentials(secret, salts)
-        self.repository = TokenRepository(store, clock, self._changed)
+        self.repository = TokenRepository(store, clock, scheduler, self._changed)
 
     async def start(self) -> None:
         await self.repository.start()

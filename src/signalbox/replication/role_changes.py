@@ -123,7 +123,8 @@ class RoleChanges:
             listener.on_resigned(partition.topic_partition, partition.leader_epoch)
 
     def done(self) -> None:
-        """All partitions of a request are processed: start the fetchers, so that the first fetch has all of them."""
+        """All partitions of a request are processed: start the fetchers, so that the first fetch has all of them.
+        Yields."""
         to_follow, self._to_follow = self._to_follow, {}
         elected, self._elected = self._elected, []
         if elected:

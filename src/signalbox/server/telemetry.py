@@ -14,6 +14,7 @@ from signalbox.broker.metrics.request_metrics import RequestMetrics
 from signalbox.broker.routing.misroutes import MisrouteLog
 from signalbox.common.clock import Clock
 from signalbox.common.metrics import MetricName, Metrics
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.network.connection import Connection
 
@@ -33,10 +34,10 @@ class Telemetry:
     software: ClientSoftware
 
     @classmethod
-    def begin(cls, config: NodeConfig, clock: Clock) -> Telemetry:
+    def begin(cls, config: NodeConfig, clock: Clock, scheduler: TaskScheduler) -> Telemetry:
         metrics = MetricRegistry()
         measure_disks(metrics)
-        audit = AuditTrail(config.node_id, clock, metrics, config["signalbox.audit.enable"])
+        audit = AuditTrail(config.node_id, clock, metrics, scheduler, config["signalbox.audit.enable"])
         return cls(
             metrics=metrics,
             audit=audit,

@@ -121,7 +121,7 @@ def _log_housekeeping(node: BrokerNodeComponents) -> Component:
     logs, dynamic = node.data.logs, node.context.dynamic
     scrub = LogScrub(logs)
     measure_scrub(node.context.metrics, scrub)
-    scrubbing = Scrubbing(scrub, lambda: dynamic.values, node.scheduler.run)
+    scrubbing = Scrubbing(scrub, lambda: dynamic.values, node.scheduler)
     return housekeeping_component(node, log_chores(logs, dynamic), scrubbing)
 
 

@@ -14,7 +14,6 @@ from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
 from signalbox.configuration.internal_topic_settings import creation_settings
-from signalbox.configuration.security_config import SecurityConfig
 from signalbox.metadata.broker_registrar import BrokerRegistrar
 from signalbox.metadata.entries.registration import VERSION_WITH_FEATURES, VERSION_WITHOUT_FEATURES
 from signalbox.metadata.layout import controller_id_path
@@ -88,7 +87,7 @@ def build_broker_node(context: NodeContext) -> BrokerNodeComponents:
             store, lambda epoch: None, path_of=controller_id_path, renews_session=False
         ),
         reload=_build_reload(context, server, registrar, validator, data),
-        audit_delivery=_audit_delivery(config, server, security, creation),
+        audit_delivery=_audit_delivery(context, server, creation),
         metrics_page=build_metrics_page(context),
     )
 
@@ -127,11 +126,11 @@ def _broker_context(config: NodeConfig) -> RequestContext:
     )
 
 
-def _audit_delivery(
-    config: NodeConfig, server: SocketServer, security: SecurityConfig, creation: TopicCreator
-) -> TopicDelivery:
+def _audit_delivery(context: NodeContext, server: SocketServer, creation: TopicCreator) -> TopicDelivery:
+    config, security = context.config, context.security
     return TopicDelivery(
         lambda: own_client_settings(server.table, config.node_id, security.peers),
         partial(creation.create, AUDIT_TOPIC, None),
+        context.scheduler,
         creation_settings(config).internal_topics[AUDIT_TOPIC].configs,
     )

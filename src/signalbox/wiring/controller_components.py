@@ -16,7 +16,7 @@ from signalbox.wiring.node_context import NodeContext
 
 def build_controller(context: NodeContext) -> tuple[Controller, PeerChannels]:
     """Returns a controller that has not joined the election yet. A connection that a broker closed is a hint for it
-    that the broker may be dead."""
+    that the broker may be dead. Its decisions do not wait for the tasks of the node's scheduler."""
     config, security, metrics = context.config, context.security, context.metrics
     peers = PeerChannels(
         context.cluster_id,
@@ -31,6 +31,7 @@ def build_controller(context: NodeContext) -> tuple[Controller, PeerChannels]:
         Dependencies(
             peers,
             context.cache,
+            context.scheduler.beside(),
             DeathProbe(),
             not config.runs_broker,
             metrics.histogram(DECISION_TO_LEADER_AND_ISR),

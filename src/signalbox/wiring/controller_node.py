@@ -128,7 +128,7 @@ def build_controller_node(context: NodeContext) -> ControllerNodeComponents:
         router=router,
         server=build_server(context, router, None),
         registrar=BrokerRegistrar(context.store, context.epochs.registered, path_of=controller_id_path),
-        audit_delivery=TopicDelivery(locator.settings, locator.find),
+        audit_delivery=TopicDelivery(locator.settings, locator.find, context.scheduler),
         metrics_page=build_metrics_page(context),
     )
 

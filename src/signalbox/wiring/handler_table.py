@@ -12,12 +12,11 @@ from signalbox.broker.configs.broker_config_validator import BrokerConfigValidat
 from signalbox.broker.configs.broker_loggers import BrokerLoggers
 from signalbox.broker.configs.config_description import ConfigDescription
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
-from signalbox.broker.control_request_queue import ControlRequestQueue
 from signalbox.broker.epoch_checks import EpochChecks
 from signalbox.broker.forwarding.filtering_forwarder import FilteringForwarder, ResourceAuthorizer, forwarding_filters
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.brokers.broker_to_controller import ControllerRequestHandler
-from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler
+from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler, ControlRequestQueue
 from signalbox.broker.handlers.brokers.envelope import EnvelopeHandler
 from signalbox.broker.handlers.configs.alter_client_quotas import AlterClientQuotasHandler
 from signalbox.broker.handlers.configs.alter_configs import AlterConfigsHandler
@@ -32,7 +31,7 @@ from signalbox.broker.handlers.groups.describe_groups import (
     ListGroupsHandler,
 )
 from signalbox.broker.handlers.groups.find_coordinator import FindCoordinatorHandler
-from signalbox.broker.handlers.groups.group_membership import GroupMembershipHandler
+from signalbox.broker.handlers.groups.group_membership import GroupMembershipHandler, ResponsePacer
 from signalbox.broker.handlers.groups.offset_commit import OffsetCommitHandler, OffsetDeleteHandler
 from signalbox.broker.handlers.groups.offset_fetch import OffsetFetchHandler
 from signalbox.broker.handlers.log_dirs.alter_replica_log_dirs import AlterReplicaLogDirsHandler
@@ -61,7 +60,6 @@ from signalbox.broker.handlers.topics.partition_reassignments import PartitionRe
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.quotas.throttling import Throttling
-from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.broker.router import Router
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
 from signalbox.broker.routing.exposed_nodes import AdvertisedController
@@ -198,7 +196,7 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer, dependencies.peer_listeners),
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(stored, authorizer),
         ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(stored, authorizer),
-        ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(context.acls, authorizer),
+        ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(context.acls, authorizer, context.scheduler),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(
             ConfigDescription(config.node_id, NODE_CONFIG, config.originals, context.repository),
             cache,
@@ -207,7 +205,9 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
         ),
         ApiKey.ALTER_REPLICA_LOG_DIRS: AlterReplicaLogDirsHandler(replicas.logs, cache, authorizer),
         ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),
-        ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(tokens, authorizer, context.token_secret),
+        ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(
+            tokens, authorizer, context.token_secret, context.scheduler
+        ),
         ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, context.cluster_id, authorizer, dependencies.exposed),
         ApiKey.LIST_CONFIG_RESOURCES: ListConfigResourcesHandler(stored, cache, authorizer),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(

@@ -10,6 +10,7 @@ from signalbox.broker.fast_path.fast_path import FastPath
 from signalbox.broker.router import Router
 from signalbox.broker.routes import served_versions
 from signalbox.client.inter_broker.peer_channels import PeerChannels
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.quotas import follow_address_rates
 from signalbox.controller.runtime import Controller
 from signalbox.metadata.broker_registrar import BrokerRegistrar
@@ -22,7 +23,6 @@ from signalbox.server.metrics.metrics_page import MetricsPage
 from signalbox.server.scrubbing import Scrubbing
 from signalbox.server.telemetry import Telemetry
 from signalbox.transport.data_loop import DataLoop
-from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.component import Component
 from signalbox.wiring.node_context import NodeContext
 
@@ -103,7 +103,7 @@ def housekeeping_component(
     """A controlled stop writes the rest of the audit trail, which needs the node's listeners and replicas."""
     enabled = node.context.config["signalbox.audit.enable"]
     audit = AuditWriter(node.telemetry, node.audit_delivery, enabled, node.server.flush_audit)
-    housekeeping = Housekeeping(node.scheduler.run, chores, audit, scrubbing)
+    housekeeping = Housekeeping(node.scheduler, chores, audit, scrubbing)
     return Component(
         name="housekeeping",
         start=lambda: housekeeping.start(node.epochs.broker_epoch),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from signalbox.broker.epoch_checks import LocalEpochs
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.metrics import Metrics
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.authorizers import open_acl_repository
 from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
 from signalbox.configuration.delegation_tokens import DelegationTokens, token_secret
@@ -27,7 +28,6 @@ from signalbox.server.stored_users import StoredUsers
 from signalbox.server.telemetry import Telemetry
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.poll_gaps import MeasuredLoop
-from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.transport.tls.handshake_threads import HandshakeThreads
 from signalbox.wiring.component import Component, RunningComponents
 
@@ -48,7 +48,9 @@ class NodeRuntime:
     def create(cls, config: NodeConfig, fail: Callable[[str], None]) -> NodeRuntime:
         """To be called in the node's event loop."""
         loop, clock, threads = asyncio.get_running_loop(), SystemClock(), HandshakeThreads()
-        telemetry, slice_us = Telemetry.begin(config, clock), config["signalbox.data.plane.slice.us"]
+        slice_us = config["signalbox.event.loop.slice.us"]
+        scheduler = TaskScheduler(loop, slice_us)
+        telemetry = Telemetry.begin(config, clock, scheduler)
         if isinstance(loop, MeasuredLoop):
             loop.poll_gaps.register(telemetry.metrics)
         return cls(
@@ -58,7 +60,7 @@ class NodeRuntime:
             telemetry=telemetry,
             threads=threads,
             data_loop=DataLoop(loop, slice_us, threads),
-            scheduler=TaskScheduler(loop, slice_us),
+            scheduler=scheduler,
         )
 
 
@@ -110,10 +112,12 @@ async def read_node_context(
 ) -> NodeContext:
     """Read configs, salts, tokens, ACLs and features, and follow their changes from then on: their readers are added
     to `running`. StartError, StoreError, ConfigRejected."""
-    config, clock = runtime.config, runtime.clock
+    config, clock, scheduler = runtime.config, runtime.clock, runtime.scheduler
     repository, salts, cache = ConfigRepository(store, clock), Salts(), MetadataCache()
     secret = token_secret(config.values)
-    tokens = DelegationTokens(store, clock, secret, salts) if secret is not None and config.runs_broker else None
+    tokens = None
+    if secret is not None and config.runs_broker:
+        tokens = DelegationTokens(store, clock, scheduler, secret, salts)
     salt_secret = SaltSecretRepository(store, salts.use)
     readers = [
         Component(name="configs", start=repository.start, stop=repository.stop),
@@ -125,7 +129,7 @@ async def read_node_context(
     dynamic = DynamicBrokerConfig(repository, config.node_id, NODE_CONFIG, config.values)
     users, live = StoredUsers(repository, salts, tokens), dynamic.changed_live() if config.runs_broker else None
     security = read_security_config(config, users, live, runtime.threads.control)
-    acls = open_acl_repository(store, clock, security.authorizer)
+    acls = open_acl_repository(store, clock, scheduler, security.authorizer)
     if acls is not None:
         await running.start([Component(name="ACLs", start=acls.start, stop=acls.stop)])
     features = follow_features(store, cache, runtime.fail)

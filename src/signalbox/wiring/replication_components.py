@@ -13,6 +13,7 @@ from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.config.config_table import Value
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.metrics import Metrics
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.coordinator.config_rows import GROUP_RUNTIME_KEYS, GroupSettings, RuntimeSettings
@@ -21,7 +22,7 @@ from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.group_metrics import register_group_metrics
 from signalbox.coordinator.ports import CoordinatorLog, Timer
-from signalbox.coordinator.runtime import CoordinatorRuntime, new_member_suffix
+from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType, new_member_suffix
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.entity_config import Configs
 from signalbox.metadata.peer_listeners import PeerListeners
@@ -90,8 +91,7 @@ def build_replication(
             [leadership],
         ),
         Scheduler(
-            context.clock,
-            loop,
+            Deadlines(context.clock, loop, context.scheduler.slice_s),
             context.data_loop.at_iteration_end,
             context.scheduler.run,
             ThreadBackground(loop.call_soon_threadsafe, "signalbox-unpack"),
@@ -109,7 +109,12 @@ def build_replication(
     # commit.
     offsets_log = ReplicatedCoordinatorLog(replicas, OFFSETS_TOPIC, 2 * config["offsets.commit.timeout.ms"])
     coordinator = open_group_coordinator(
-        offsets_log, replicas.scheduler.deadlines, config.values, context.metrics, context.cache
+        offsets_log,
+        replicas.scheduler.deadlines,
+        context.scheduler,
+        config.values,
+        context.metrics,
+        context.cache,
     )
     leadership.coordinator = coordinator
     return ReplicationComponents(
@@ -124,6 +129,7 @@ def build_replication(
 
 
 def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, entity_path: str, configs: Configs) -> None:
+    """Yields."""
     if entity_path.startswith(_TOPICS):
         topic = entity_path.removeprefix(_TOPICS)
         replicas.update_topic_config(topic)
@@ -157,7 +163,12 @@ class ChannelAlterPartition:
 
 
 def open_group_coordinator(
-    log: CoordinatorLog, deadlines: Deadlines, values: Mapping[str, Value], metrics: Metrics, cache: MetadataCache
+    log: CoordinatorLog,
+    deadlines: Deadlines,
+    scheduler: TaskScheduler,
+    values: Mapping[str, Value],
+    metrics: Metrics,
+    cache: MetadataCache,
 ) -> GroupCoordinator:
     """`values` = the typed values of `COORDINATOR_CONFIG`. It coordinates nothing before its first election."""
     settings = GroupSettings.read(values)
@@ -165,7 +176,7 @@ def open_group_coordinator(
     def make_shard(partition: int, timer: Timer) -> GroupShard:
         return GroupShard(partition, timer, deadlines.clock, settings, new_member_suffix)
 
-    runtime_settings = RuntimeSettings.read(values, GROUP_RUNTIME_KEYS)
-    runtime = CoordinatorRuntime(log, GroupRecordSerde(), make_shard, deadlines, runtime_settings)
+    shards = ShardType(make_shard, GroupRecordSerde())
+    runtime = CoordinatorRuntime(log, shards, deadlines, scheduler, RuntimeSettings.read(values, GROUP_RUNTIME_KEYS))
     register_group_metrics(metrics, runtime.active_shards)
     return GroupCoordinator(runtime, settings, cast(int, values["offsets.topic.num.partitions"]), cache)

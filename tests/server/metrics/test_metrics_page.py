@@ -17,10 +17,10 @@ from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.start_error import StartError
 from signalbox.common.limits import MAX_METRICS_CONNECTIONS
 from signalbox.common.metrics import MetricName
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.server.metrics.metrics_page import MetricsPage
 from signalbox.testing.cluster import Cluster
-from signalbox.transport.task_scheduler import TaskScheduler
-from tests.broker.handler_requests import ImmediateScheduler
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.server.metrics.test_metrics_text import parsed
 from tests.storage.files.test_spare_descriptors import none_left
 from tests.waiting import until_true
@@ -106,9 +106,10 @@ class Held(ImmediateScheduler):
     """A scheduler whose pages are written when the test runs their work."""
 
     def __init__(self) -> None:
-        self.work: list[Callable[[], None]] = []
+        super().__init__()
+        self.work: list[Callable[[], object]] = []
 
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
+    def run(self, work: Callable[[], object], again: bool = False) -> None:
         self.work.append(work)
 
 

@@ -156,6 +156,7 @@ class ConnectionProduce:
         self.stats = FastPathStats()
 
     def serve(self, frame: memoryview, correlation_id: int) -> bool:
+        """Yields."""
         templates = self._templates
         for end in templates.ends:
             template = templates.by_key.get(frame[KEY_AT:end].tobytes())
@@ -243,6 +244,7 @@ class ConnectionProduce:
     # -- several partitions
 
     def _serve_many(self, template: ProduceTemplate, frame: memoryview, end: int, correlation_id: int) -> bool:
+        """Yields."""
         if any(partition.stamp != stamp for partition, stamp in zip(template.partitions, template.stamps, strict=True)):
             self._templates.forget(template.key)
             return False

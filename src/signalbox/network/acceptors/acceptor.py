@@ -16,7 +16,6 @@ from typing import Any
 from signalbox.common.limits import MAX_ACCEPTS_AT_ONCE, MAX_CONTROL_ACCEPTS_AT_ONCE
 from signalbox.transport.data_loop import DataLoop
 
-_SLICE_SECONDS = 0.0001
 _RETRY_SECONDS = 0.1
 
 WaitSeconds = Callable[[], float]
@@ -72,10 +71,13 @@ class Acceptor(ABC):
     @abstractmethod
     def _unwatch(self) -> None: ...
 
+    def _overdue(self) -> bool:
+        """Whether the batch has used its time."""
+        return False
+
     def _accept_batch(self) -> None:
-        """Accept one batch: at most `batch_size` connections, and no longer than a slice (a new connection with TLS
-        costs ten times as much as one without)."""
-        deadline = self._asyncio_loop.time() + _SLICE_SECONDS
+        """Accept one batch: at most `batch_size` connections, and no longer than `_overdue` allows (a new connection
+        with TLS costs ten times as much as one without)."""
         for _ in range(self._batch_size):
             if not self._started or self._paused_at is not None:
                 return
@@ -92,7 +94,7 @@ class Acceptor(ABC):
                 return
             self._is_failing = False
             self._on_accepted(sock, address)
-            if self._asyncio_loop.time() >= deadline:
+            if self._overdue():
                 return
 
     def _failed(self, error: OSError) -> None:
@@ -115,7 +117,8 @@ class Acceptor(ABC):
 
 class DataAcceptor(Acceptor):
     """The data plane's acceptor: a listening socket in the data loop. An iteration accepts at most 16 new connections
-    of one listener, for one slice at most, so a storm of connects cannot starve existing connections."""
+    of one listener, and no more of them when it is overdue, as with the requests of one connection: a storm of connects
+    cannot starve existing connections."""
 
     def __init__(self, loop: DataLoop, sock: socket.socket, wait_seconds: WaitSeconds, on_accepted: OnAccepted) -> None:
         super().__init__(loop.asyncio_loop, sock, wait_seconds, on_accepted, MAX_ACCEPTS_AT_ONCE)
@@ -131,6 +134,9 @@ class DataAcceptor(Acceptor):
     def _unwatch(self) -> None:
         if not self._loop.closed:
             self._loop.unregister(self._sock)
+
+    def _overdue(self) -> bool:
+        return self._loop.overdue()
 
 
 class StreamAcceptor(Acceptor):

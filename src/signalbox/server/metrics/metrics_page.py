@@ -18,10 +18,10 @@ from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.start_error import StartError, reason
 from signalbox.common.limits import MAX_METRICS_CONNECTIONS
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.network.acceptors.acceptor import StreamAcceptor
 from signalbox.network.acceptors.descriptors import Descriptors
 from signalbox.server.metrics.metrics_text import render
-from signalbox.transport.task_scheduler import TaskScheduler
 
 _REQUEST_LIMIT_BYTES = 8_192
 _REQUEST_TIMEOUT_S = 10.0
@@ -137,6 +137,7 @@ class MetricsPage:
         return await asyncio.shield(page)
 
     def _write(self, page: asyncio.Future[bytes]) -> None:
+        """Yields."""
         self._next_page = None
         try:
             page.set_result(render(self._registry))

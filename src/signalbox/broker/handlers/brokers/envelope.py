@@ -59,7 +59,7 @@ class EnvelopeHandler:
         response: Any = await self._router.settle(inner, inner_response)
         if has_not_controller_error(response):
             return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
-        data = await self._router.in_slices(lambda: b"".join(self._router.encode(inner, response)))
+        data = await self._router.result_of(lambda: b"".join(self._router.encode(inner, response)))
         # Counted and audited under the inner API's name, with the client's principal and client id (F14).
         self._router.ended(inner, response, len(data))
         return EnvelopeResponse(response_data=data)

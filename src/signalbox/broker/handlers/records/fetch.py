@@ -44,6 +44,7 @@ class FetchHandler:
         self._peer_listeners = peer_listeners
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         body: FetchRequest = request.body
         context = request.context
         if replica_id_of(body) >= 0:
@@ -63,6 +64,7 @@ class FetchHandler:
         return fetched.map(lambda response: self._with_endpoints(request, response))
 
     def _with_endpoints(self, request: ApiRequest, response: FetchResponse) -> FetchResponse:
+        """Yields."""
         leaders = set()
         for topic in response.responses:
             for partition in topic.partitions:

@@ -58,6 +58,7 @@ class MetadataHandler:
         self._all_topics_cache = AllTopicsResponseCache()
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         hold_s = self._recent_disconnects.hold_s() if self._recent_disconnects is not None else 0.0
         return self._settled(request, hold_s) if hold_s else self._answer(request)
 
@@ -69,6 +70,7 @@ class MetadataHandler:
         return await settled(response)
 
     def _answer(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         body: MetadataRequest = request.body
         version = request.header.api_version
         if body.topics is not None and version < _ID_LOOKUPS_FROM and any(_is_unnamed(t) for t in body.topics):
@@ -87,6 +89,7 @@ class MetadataHandler:
         return self._response(request, topics)
 
     def _all_topics(self, request: ApiRequest) -> FinalResponse:
+        """Yields."""
         image, body = self._cache.image, request.body
         topics = list(self._described_topics(request, image))
         plain = not (body.include_topic_authorized_operations or body.include_cluster_authorized_operations)
@@ -99,6 +102,7 @@ class MetadataHandler:
         return self._complete_response(request, image, topics)
 
     def _described_topics(self, request: ApiRequest, image: MetadataImage) -> Iterator[TopicImage]:
+        """Yields."""
         for topic in image.topics.values():
             yield_if_due()
             if may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name):

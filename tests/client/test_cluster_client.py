@@ -8,6 +8,7 @@ import pytest
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import (
+    ConnectFailed,
     ConnectionLost,
     DeadlinePassed,
     Misrouted,
@@ -30,13 +31,14 @@ NO_TOPICS = MetadataRequest(topics=[])
 
 
 async def rejected(client: ClusterClient, node_id: int) -> Misrouted:
-    """Send requests to a misrouted node until one is rejected: the first error may be that the connection was cut."""
+    """Send requests to a misrouted node until one is rejected: before that the connection may be cut, or the attempt to
+    connect cancelled, since the client bootstraps again."""
     while True:
         try:
             await client.request(node_id, NO_TOPICS)
         except Misrouted as failure:
             return failure
-        except (ConnectionLost, NoUsableNode):
+        except (ConnectFailed, ConnectionLost, NoUsableNode):
             await asyncio.sleep(0.01)
 
 

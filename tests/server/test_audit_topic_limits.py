@@ -18,6 +18,7 @@ from signalbox.server.audit_delivery import TopicDelivery
 from signalbox.server.audit_topic_limits import set_missing_limits
 from signalbox.testing.cluster import Cluster
 from tests.common.scheduling.schedulers import ImmediateScheduler
+from tests.waiting import until_true
 
 CONFIGS = audit_topic_configs(7, 40_000_000)
 RESOURCE = ConfigResource(ConfigResourceType.TOPIC, AUDIT_TOPIC)
@@ -37,6 +38,7 @@ async def old_topic(cluster: Cluster, **configs: str) -> AsyncIterator[AdminClie
     """The audit topic with these configs of its own (`_` for `.`), and no others of NAMES."""
     async with AdminClient.of(cluster.bootstrap_servers) as admin:
         await admin.client.topic(AUDIT_TOPIC)
+        await until_true(lambda: has_set_limits(cluster))  # else it could set them after the next line
         changes = [ConfigChange(name, None, AlterConfigOp.DELETE) for name in NAMES]
         (result,) = (await admin.alter_configs({RESOURCE: changes})).values()
         result.raise_for_error()
@@ -46,6 +48,12 @@ async def old_topic(cluster: Cluster, **configs: str) -> AsyncIterator[AdminClie
             result.raise_for_error()
         await until(admin, {name.replace("_", "."): value for name, value in configs.items()})
         yield admin
+
+
+def has_set_limits(cluster: Cluster) -> bool:
+    """Whether the broker's own delivery has looked at the topic's limits, which it does once."""
+    task = cluster.nodes[1].components.audit_delivery._limits_task
+    return task is not None and task.done()
 
 
 async def until(admin: AdminClient, expected: Values) -> None:

@@ -134,7 +134,7 @@ def test_the_id_of_a_broker_is_rejected(tmp_path: Path) -> None:
         await store.open_session()
         await create_roots(store)
         await store.commit([Create(broker_id_path(101), of_session=True)])
-        node = controller_in(tmp_path, broker__session__timeout__ms="100")
+        node = controller_in(tmp_path, broker__session__timeout__ms="2000")
         with pytest.raises(StartError, match="a broker is registered with it"):
             await node.start()
         await node.stop(controlled=False)

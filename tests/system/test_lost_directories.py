@@ -85,11 +85,16 @@ class Outage:
         until(lambda: not self.state.what_is_missing(len(self.cluster.brokers)), "a healthy cluster")
 
     def start_in(self, order: tuple[int, ...]) -> None:
-        """Starts the brokers in this order. The affected replica must not lead before the others are back."""
-        for node_id in order:
+        """Starts the brokers in this order. The affected replica must not lead before the others are back.
+
+        Until the session of the killed broker ends it is still registered, and may be elected: it is dead."""
+        for node_id in order[:-1]:
             self.cluster.start_broker(node_id)
-            if len(order) > 1 and node_id != order[-1]:
+            if self.cluster.brokers[AFFECTED].running:
                 assert AFFECTED not in self.leaders().values(), (order, node_id)
+            else:
+                until(lambda: AFFECTED not in self.leaders().values(), "the registration of the killed broker is gone")
+        self.cluster.start_broker(order[-1])
 
     def read(self) -> list[int]:
         found = read_everything(self.cluster.bootstrap(), TOPIC, PARTITIONS, 30)

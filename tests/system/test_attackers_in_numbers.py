@@ -173,8 +173,8 @@ def _descriptors(pid: int, limit: int) -> Iterator[None]:
 @pytest.mark.parametrize(("listener", "left"), [("CLIENT", 100), ("REPLICATION", 25), ("CONTROL", 25)])
 def test_no_client_takes_the_last_descriptors(limited: ProcessCluster, listener: str, left: int) -> None:
     """Connections beyond the limit wait in the kernel. Without descriptors a broker could not write its next checkpoint
-    and would lose its only log directory: here it continues and creates a topic. The limit is logged once when it is
-    reached and once when it is over."""
+    and would lose its only log directory: here it continues and creates a topic. The limit is logged when it is reached
+    and when it is over."""
     limit = 400
     pid = process_id(limited)
     lines = _log(limited).count("file descriptors are reserved")
@@ -196,7 +196,9 @@ def test_no_client_takes_the_last_descriptors(limited: ProcessCluster, listener:
         assert _log(limited).count("file descriptors are reserved") == lines + 1
     with connect(_address(limited, listener)) as client:
         assert is_served(client)
-    assert _log(limited).count("again") == lines + 1
+    # While the storm ends, connections that still wait in the kernel may reach the limit once more.
+    log = _log(limited)
+    assert log.count("descriptors are available") == log.count("descriptors are reserved") > lines
 
 
 def test_the_metrics_page_takes_no_descriptors_from_others(limited: ProcessCluster) -> None:

@@ -16,7 +16,7 @@ _LEVELS = {"warning": "WARNING", "error": "ERROR", "exception": "ERROR", "critic
 _LOGGERS = {"log", "_log", "logger"}
 _PLACEHOLDER = re.compile(r"%[-+ #0-9.]*[a-zA-Z]")
 _MAY_LOG = re.compile(r"\b_?log\.|\blogger\.|\.failed\(")  # most files do not: they are not parsed
-_FORWARDS_LINES = {"common/transition_log.py"}  # logs the line that its caller passes to `failed`
+_FORWARDS_LINES = {"common/log_limiter.py"}  # logs the line that its caller passes to `failed`
 
 Message = tuple[str, str]
 """Level and text."""

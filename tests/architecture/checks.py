@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tests.architecture import mirror, sizes, waits
+from tests.architecture import mirror, sizes, waits, yields
 from tests.architecture.banned_words import banned_words, load_rules
 from tests.architecture.exceptions import load_exceptions
 from tests.architecture.excess import Excess
@@ -21,5 +21,6 @@ CHECKS: Mapping[str, Check] = {
     "small_files": lambda files: sizes.small_files(files, load_exceptions("small_files")),
     "files_without_test": lambda files: mirror.files_without_test(files, load_exceptions("files_without_test")),
     "sleeps": lambda files: waits.sleeps(files, load_exceptions("sleeps")),
+    "unmarked_yields": yields.unmarked_yields,
     "short_bounds": lambda files: waits.short_bounds(files, load_exceptions("short_bounds")),
 }

@@ -3,7 +3,7 @@ return the same bytes for the same requests, and have equal logs afterwards."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,21 +30,16 @@ from signalbox.common.file_slice import FileSlice
 from signalbox.common.metrics import NullMetrics
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage
+from signalbox.network.connection import Connection
 from signalbox.network.inbound_request import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_request_header
 from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.security.request_context import RequestContext
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, bytes_of
 
 PARTITIONS = 9
-
-
-class Inline:
-    """A scheduler without cooperative tasks."""
-
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
-        work()
 
 
 class SwitchedAuthorizer:
@@ -159,7 +154,7 @@ class PairSide:
             ApiKey.API_VERSIONS: versions,
         }
         observer = AuditingObserver(self.metrics, self.rollups, self.audit)
-        self.router = Router(NoController(), None, observer, clock, Inline())  # type: ignore[arg-type]
+        self.router = Router(NoController(), None, observer, clock, ImmediateScheduler())  # type: ignore[arg-type]
         self.router.install(
             {row.api_key: Route(row, handlers[row.api_key]) for row in ROUTES if row.api_key in handlers}, NO_THROTTLING
         )
@@ -187,7 +182,7 @@ class PairSide:
         peer = self.connections[connection]
         view = memoryview(bytearray(frame))
         before = len(peer.answers)
-        if self.fast_path is not None and self.fast_path.try_frame(peer, view):
+        if self.fast_path is not None and self.fast_path.try_frame(cast(Connection, peer), view):
             self.hits += 1
             view[:] = bytes(len(view))  # the data loop reuses its buffer at once
         else:

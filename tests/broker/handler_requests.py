@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, Handler, settled
 from signalbox.broker.error_responses import failure
 from signalbox.common.audit_event import AuditEvent
+from signalbox.common.clock import ManualClock
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.ids import ZERO_UUID
 from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.metadata.entries.entity_config import Configs
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.headers import RequestHeader, encode_request_header
@@ -109,11 +113,15 @@ def request_of(
     return ApiRequest(header, type(body).decode(encoded, version), who or context(), frame, 0.0)
 
 
-class ImmediateScheduler:
-    """A scheduler that runs everything at once."""
+class LoadedConfigs(ConfigRepository):
+    """A repository that has loaded these configs, by entity path."""
 
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
-        work()
+    def __init__(self, entities: Mapping[str, Mapping[str, str]]) -> None:
+        super().__init__(MemoryMetadataStore(SharedEntries()), ManualClock())
+        self._configs.update({path: dict(configs) for path, configs in entities.items()})
+
+    async def current(self) -> Mapping[str, Configs]:
+        return self.entities()
 
 
 async def handled(handler: Handler, request: ApiRequest) -> Any:

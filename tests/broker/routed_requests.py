@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, RawResponse
+from signalbox.broker.metrics.request_observer import AuditingObserver
 from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
@@ -19,6 +20,7 @@ from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.security.request_context import RequestContext
 from tests.broker.handler_requests import context
+from tests.common.scheduling.schedulers import ImmediateScheduler
 
 ROWS = {row.api_key: row for row in ROUTES}
 
@@ -80,7 +82,9 @@ class Forwarder:
         return RawResponse(b"raw")
 
 
-class Observer:
+class Observer(AuditingObserver):
+    """Notes what was observed, and writes no metric and no event."""
+
     def __init__(self) -> None:
         self.seen: list[tuple[str, int]] = []
 
@@ -88,19 +92,12 @@ class Observer:
         self.seen.append((row.api_key.name, response_bytes))
 
 
-class Inline:
-    """A scheduler without cooperative tasks."""
-
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
-        work()
-
-
 class RunningBroker:
     """A router with one handler for everything."""
 
     def __init__(self, handler: Callable[[ApiRequest], Any]) -> None:
         self.controller, self.forwarder, self.observer = Controller(), Forwarder(), Observer()
-        self.router = Router(self.controller, self.forwarder, self.observer, ManualClock(), Inline())
+        self.router = Router(self.controller, self.forwarder, self.observer, ManualClock(), ImmediateScheduler())
         self.router.install({int(key): Route(row, handler) for key, row in ROWS.items()}, NO_THROTTLING)
 
     def submit(self, inbound: Inbound) -> Inbound:

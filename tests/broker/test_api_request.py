@@ -10,6 +10,7 @@ from signalbox.broker.api_request import (
     NO_RESPONSE,
     ApiRequest,
     CloseConnection,
+    EncodedBody,
     FinalResponse,
     NoResponse,
     RawResponse,
@@ -19,6 +20,7 @@ from signalbox.broker.api_request import (
 from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import RequestHeader
+from signalbox.protocol.messages.metadata import MetadataResponse
 from tests.broker.handler_requests import context
 
 
@@ -33,6 +35,22 @@ def test_the_answers_that_are_no_messages() -> None:
     assert isinstance(NO_RESPONSE, NoResponse)
     assert RawResponse(b"x").payload == b"x"
     assert CloseConnection("why").reason == "why"
+
+
+VERSION = 12
+
+
+def test_the_same_bytes_for_everybody() -> None:
+    message = MetadataResponse(brokers=[], cluster_id="c", controller_id=3, topics=[])
+    body = EncodedBody(message.encode_chunks(VERSION))
+    first, second = (b"".join(body.encode_chunks(VERSION)) for _ in range(2))
+    assert first == second == b"".join(message.encode_chunks(VERSION))
+    assert MetadataResponse.decode(first, VERSION).controller_id == 3
+
+
+def test_the_error_code_of_an_encoded_body() -> None:
+    assert EncodedBody([b""]).error_code == Error.NONE
+    assert EncodedBody([b""], Error.INVALID_REQUEST).error_code == Error.INVALID_REQUEST
 
 
 def test_a_response_that_comes_later_is_awaited_whatever_its_kind() -> None:

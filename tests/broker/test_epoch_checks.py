@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from signalbox.broker.epoch_checks import STORE_TIMEOUT_S, EpochChecks, UnverifiedEpochs
+from signalbox.broker.epoch_checks import STORE_TIMEOUT_S, EpochChecks, LocalEpochs, UnverifiedEpochs
 from signalbox.common.clock import ManualClock
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.ids import TopicPartition
+from signalbox.metadata.backup.stored_epochs import StoredEpochs
 from signalbox.metadata.store.port import StoreUnavailable
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
@@ -28,13 +28,14 @@ STORED = {TopicPartition("t", 0): 7, TopicPartition("t", 1): 2, TopicPartition("
 HERE = {("t", 0): 5, ("t", 1): 2}
 
 
-@dataclass
-class Own:
-    broker_epoch: int = 50
-    controller_epoch: int = 5
+def own() -> LocalEpochs:
+    epochs = LocalEpochs(1)
+    epochs.registered(50)
+    assert epochs.accept_controller_epoch(5)
+    return epochs
 
 
-class Store:
+class Store(StoredEpochs):
     """Controller epoch 6, and leader epochs as in `STORED`; or the error `fails`; or, with `silent`, no response."""
 
     def __init__(self, controller_epoch: int | None = 6) -> None:
@@ -56,7 +57,7 @@ class Store:
 
 
 def checks(store: Store | None = None, clock: ManualClock | None = None) -> EpochChecks:
-    return EpochChecks(Own(), store or Store(), lambda *each: HERE.get(each, -1), clock or ManualClock())
+    return EpochChecks(own(), store or Store(), lambda *each: HERE.get(each, -1), clock or ManualClock())
 
 
 def leader_and_isr(*states: tuple[str, int, int], version: int = 7, controller_epoch: int = 5) -> LeaderAndIsrRequest:
@@ -149,6 +150,20 @@ def test_the_log_names_the_sender_and_is_not_flooded(caplog: pytest.LogCaptureFi
     text = caplog.records[0].message
     assert "listener=REPLICATION, client address=10.0.0.7, principal=User:alice" in text
     assert "controller epoch 1005 is above the stored 6" in text
+
+
+def test_a_registration_sets_a_new_epoch_and_notifies() -> None:
+    epochs, epochs_seen = LocalEpochs(1), list[int]()
+    assert epochs.broker_epoch == -1
+    epochs.on_broker_epoch = epochs_seen.append
+    epochs.registered(7)
+    assert (epochs.broker_epoch, epochs_seen) == (7, [7])
+
+
+def test_an_older_controller_epoch_is_not_accepted() -> None:
+    epochs = LocalEpochs(1)
+    assert [epochs.accept_controller_epoch(epoch) for epoch in (3, 3, 5, 4)] == [True, True, True, False]
+    assert epochs.controller_epoch == 5
 
 
 def test_a_source_does_not_hide_the_log_lines_of_others(caplog: pytest.LogCaptureFixture) -> None:

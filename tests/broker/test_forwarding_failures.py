@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from signalbox.broker.api_request import CloseConnection, FinalResponse, RawResponse
-from signalbox.broker.forwarding.forwarding import EnvelopeForwarder
-from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
+from signalbox.broker.epoch_checks import LocalEpochs
+from signalbox.broker.forwarding.forwarding import EnvelopeForwarder, ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.client.connection.connection_settings import ConnectionSettings
@@ -178,9 +178,10 @@ class Lookup:
         return Node(node_id, Address(*self._cluster.brokers[node_id].address))
 
 
-class Life:
-    node_id = 9
-    broker_epoch = 77
+def life() -> LocalEpochs:
+    epochs = LocalEpochs(9)
+    epochs.registered(77)
+    return epochs
 
 
 @dataclass
@@ -203,7 +204,7 @@ async def forward(row: Row) -> ForwardingResult:
                 broker.max_versions[ApiKey.ENVELOPE] = -1
         channel = ControllerChannel(Lookup(cluster, row), "cluster-A", _SETTINGS)
         channel.start()
-        numbers = ForwardingIds(Life())
+        numbers = ForwardingIds(life())
         deadline_ms = _DEADLINE_MS if row.sees is LATE else _AMPLE_MS
         forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, deadline_ms, numbers)
         wanted = CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name="t")])

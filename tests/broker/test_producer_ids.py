@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.epoch_checks import LocalEpochs
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
 
 
-class Me:
-    node_id = 1
-    broker_epoch = 42
+def me() -> LocalEpochs:
+    epochs = LocalEpochs(1)
+    epochs.registered(42)
+    return epochs
 
 
 class Controller:
@@ -40,7 +42,7 @@ class Controller:
 def test_many_at_once_share_blocks_without_a_repeat() -> None:
     async def scenario() -> None:
         controller = Controller()
-        blocks = ProducerIdBlocks(controller, Me(), 1000)
+        blocks = ProducerIdBlocks(controller, me(), 1000)  # type: ignore[arg-type]
         found = await asyncio.gather(*(blocks.next() for _ in range(7)))
         assert sorted(found) == list(range(7))
         assert controller.asked == [(1, 42)] * 3
@@ -53,7 +55,7 @@ def test_many_at_once_share_blocks_without_a_repeat() -> None:
 )
 def test_no_block_is_retriable_and_the_next_asks_again(trouble: Any) -> None:
     async def scenario() -> None:
-        blocks = ProducerIdBlocks(Controller(trouble), Me(), 1000)
+        blocks = ProducerIdBlocks(Controller(trouble), me(), 1000)  # type: ignore[arg-type]
         with pytest.raises(KafkaError) as rejected:
             await blocks.next()
         assert rejected.value.error is Error.COORDINATOR_LOAD_IN_PROGRESS

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.routes import CONTROLLER_ROUTES, ROUTES, Disposition, build_route_table
+from signalbox.broker.routes import CONTROLLER_ROUTES, ROUTES, Disposition, build_route_table, served_versions
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 
 
@@ -53,3 +53,10 @@ def test_a_dedicated_controllers_part() -> None:
     assert not any(API_TABLE[key].controller for key in decided), "an Envelope is the one way in"
     handlers: dict[ApiKey, Any] = {row.api_key: lambda request: None for row in CONTROLLER_ROUTES}
     assert set(build_route_table(handlers, CONTROLLER_ROUTES)) == {int(key) for key in direct | decided}
+
+
+def test_the_network_accepts_every_route_at_every_version_of_its_row() -> None:
+    versions = served_versions()
+    assert set(versions) == {int(route.api_key) for route in ROUTES}
+    assert versions[0] == (3, 13)  # listed from 0 on, accepted from 3 on
+    assert all(versions[key] == (API_TABLE[key].min_version, API_TABLE[key].max_version) for key in versions)

@@ -1,6 +1,19 @@
+from __future__ import annotations
+
 import pytest
 
-from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid, uuid_bytes, uuid_text
+from signalbox.common.ids import (
+    MAX_RANGES,
+    ZERO_UUID,
+    ForwardingId,
+    StorePosition,
+    TopicPartition,
+    decode_forwarding_id,
+    new_uuid,
+    partition_list,
+    uuid_bytes,
+    uuid_text,
+)
 
 
 def test_text_and_bytes_are_inverse() -> None:
@@ -25,3 +38,33 @@ def test_text_that_is_no_uuid_is_rejected_by_name(text: str) -> None:
 
 def test_a_partition_prints_as_its_folder() -> None:
     assert str(TopicPartition("flights", 3)) == "flights-3"
+
+
+def of(topic: str, *numbers: int) -> list[TopicPartition]:
+    return [TopicPartition(topic, number) for number in numbers]
+
+
+def test_consecutive_partitions_become_ranges() -> None:
+    assert partition_list(of("b", 7, 0, 1, 2) + of("a", 3)) == "a-3 b-0..2,7"
+    assert partition_list([]) == ""
+
+
+def test_a_long_list_is_cut_and_the_rest_counted() -> None:
+    line = partition_list(of("t", *range(0, 4 * MAX_RANGES, 2)))
+    assert line.endswith(f",{2 * MAX_RANGES - 2} and {MAX_RANGES} more")
+
+
+def test_there_and_back() -> None:
+    forwarding_id = ForwardingId(2, 1 << 40, 9, 7)
+    assert len(forwarding_id.encode()) == 28
+    assert decode_forwarding_id(forwarding_id.encode()) == forwarding_id
+    assert forwarding_id.key == (2, 1 << 40, 9)
+
+
+@pytest.mark.parametrize("data", [None, b"", b"short", ForwardingId(1, 2, 3).encode() + b"\0"])
+def test_unknown_tagged_fields_are_no_forwarding_id(data: bytes | None) -> None:
+    assert decode_forwarding_id(data) is None
+
+
+def test_a_store_position_names_its_three_parts() -> None:
+    assert str(StorePosition("i", 3, 7)) == "incarnation=i, generation=3, controller epoch=7"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
+import pytest
+
 from signalbox.common.clock import ManualClock
 from signalbox.common.cooperative_task import CooperativeTask, yield_if_due
 from signalbox.common.log_limiter import (
@@ -15,6 +17,7 @@ from signalbox.common.log_limiter import (
     ClientLineLimits,
     LogLimiter,
     LogSource,
+    TransitionLog,
     current_source,
 )
 
@@ -48,6 +51,33 @@ def test_many_sources_share_a_line() -> None:
     assert flood()[-1] == f" (suppressed {10_000 - MAX_SOURCES - 1} similar lines from other sources)"
     clock.advance(INTERVAL_MS)
     assert limiter.admit("garbled", "10.9.9.9") == "", "the source is logged separately again"
+
+
+def test_a_line_is_logged_when_a_failure_begins_changes_and_ends(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    transitions = TransitionLog(logging.getLogger("test"), "recovered", logging.ERROR)
+    transitions.recovered()
+    for line in ("failing", "failing", "worse", "worse"):
+        transitions.failed(line)
+        assert transitions.is_failing
+    transitions.recovered()
+    transitions.recovered()
+    assert not transitions.is_failing
+    transitions.failed("worse")
+    assert [(each.levelname, each.message) for each in caplog.records] == [
+        ("ERROR", "failing"),
+        ("ERROR", "worse"),
+        ("INFO", "recovered"),
+        ("ERROR", "worse"),
+    ]
+
+
+def test_without_a_recovery_line_the_end_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    transitions = TransitionLog(logging.getLogger("test"))
+    transitions.failed("50% failing")
+    transitions.recovered()
+    assert [each.message for each in caplog.records] == ["50% failing"]
 
 
 def test_a_limiter_for_several_lines_in_an_interval() -> None:

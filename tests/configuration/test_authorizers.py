@@ -26,6 +26,7 @@ from signalbox.security.acl_view import AclIndex
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
 from signalbox.testing.cluster import Cluster
 from tests.broker.handler_requests import context
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.configuration.settings import config_of
 from tests.system.wire import Wire
 
@@ -88,10 +89,10 @@ class MineFromOurs(AclAuthorizer):
 def test_stored_acls_are_read_only_by_the_built_in_authorizer() -> None:
     store = MemoryMetadataStore(SharedEntries())
     built_in, _ = asked(authorizer__class__name="kafka.security.authorizer.AclAuthorizer")
-    assert open_acl_repository(store, ManualClock(), built_in) is not None
+    assert open_acl_repository(store, ManualClock(), ImmediateScheduler(), built_in) is not None
     for name in ("Mine", "MineFromOurs"):
         own, _ = asked(authorizer__class__name=f"{__name__}.{name}")
-        assert open_acl_repository(store, ManualClock(), own) is None
+        assert open_acl_repository(store, ManualClock(), ImmediateScheduler(), own) is None
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete
 from signalbox.security.delegation_token import DelegationToken, TokenSecret
 from signalbox.security.principal import KafkaPrincipal
-from signalbox.security.sasl.salts import Salts
-from signalbox.security.sasl.scram_messages import encode_base64, make_credential
+from signalbox.security.sasl.scram_messages import Salts, encode_base64, make_credential
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.configuration.settings import config_of
 from tests.metadata.participants import run_with_stores
 
@@ -34,7 +34,7 @@ def test_the_secret_has_two_names() -> None:
 
 def test_a_token_gives_its_owner_until_its_earlier_end() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
-        tokens = DelegationTokens(store, ManualClock(), SECRET, Salts())
+        tokens = DelegationTokens(store, ManualClock(), ImmediateScheduler(), SECRET, Salts())
         changes: list[dict[str, int | None]] = []
         tokens.on_changed = lambda ends_ms: changes.append(dict(ends_ms))
         await tokens.start()
@@ -42,7 +42,7 @@ def test_a_token_gives_its_owner_until_its_earlier_end() -> None:
         token = DelegationToken("t", ALICE, CAROL, (), issue_ms=1, expiry_ms=2, max_ms=9)
         await store.commit([Create(token_path("t"), encode_token(token))])
         await store.commit([Create("/delegation_token/token_changes/token_change_", b"t", numbered=True)])
-        assert (await tokens.current()).keys() == {"t"}
+        assert (await tokens.repository.current()).keys() == {"t"}
         for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
             login = tokens.login(mechanism, "t")
             assert login is not None
@@ -51,7 +51,7 @@ def test_a_token_gives_its_owner_until_its_earlier_end() -> None:
             assert login.credential == make_credential(mechanism, password, login.credential.salt)
         await store.commit([Delete(token_path("t"))])
         await store.commit([Create("/delegation_token/token_changes/token_change_", b"t", numbered=True)])
-        assert not await tokens.current()
+        assert not await tokens.repository.current()
         assert [each for each in changes if each] == [{"t": 2}, {"t": None}]
         await tokens.stop()
 

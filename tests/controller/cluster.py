@@ -10,6 +10,7 @@ from typing import Any
 from signalbox.common.clock import SystemClock
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.ids import new_uuid
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.decision import Inputs
 from signalbox.controller.runtime import Controller, Dependencies
 from signalbox.controller.settings import ControllerSettings
@@ -147,6 +148,11 @@ class ControllerNode:
                 changed.clear()
 
 
+def dependencies(channels: RecordingChannels, cache: MetadataCache, probe: Any = None, **others: Any) -> Dependencies:
+    """On the running event loop."""
+    return Dependencies(channels, cache, TaskScheduler(asyncio.get_running_loop()), probe, **others)
+
+
 async def start_node(
     node_id: int, store: MetadataStore, broker: BrokerRegistration | None = None, **settings: Any
 ) -> ControllerNode:
@@ -156,7 +162,7 @@ async def start_node(
     broker_epoch = await register(store, broker or registration(node_id))
     cache = MetadataCache()
     channels = RecordingChannels(cache, node_id)
-    controller = Controller(node_id, store, Dependencies(channels, cache), inputs(**settings))
+    controller = Controller(node_id, store, dependencies(channels, cache), inputs(**settings))
     store.watch(TOPICS, channels.changed.set)
     await controller.start()
     return ControllerNode(node_id, store, controller, channels, cache, broker_epoch)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -20,6 +19,7 @@ from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Fence, StoreFull
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.update_metadata import UpdateMetadataResponse
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.controller.contexts import make_context
 
 FENCE = Fence("/controller_epoch", 0)
@@ -84,7 +84,7 @@ class World:
         while self.queue.is_ready:
             batch = EventBatch(self.context)
             try:
-                await batch.run(self.queue.begin(batch), self.store, FENCE, self._at_once)
+                await batch.run(self.queue.begin(batch), self.store, FENCE, ImmediateScheduler())
             except StoreFull as full:
                 self.queue.store_full(batch, full)
                 continue
@@ -113,9 +113,6 @@ class World:
             return Decision(records=(ConfigsSet(f"brokers/{name}", {"k": value}),))
 
         return ControllerEvent(decide)
-
-    async def _at_once(self, work: Callable[[], Any]) -> Any:
-        return work()
 
     def _wake(self) -> None:
         self.wakes += 1

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from signalbox.common.log_limiter import LogSource, current_source
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.decision import Decision
 from signalbox.controller.direct_writes.external_update import ExternalUpdate
 from signalbox.controller.direct_writes.metadata_change_log import MetadataChangeLog
@@ -21,9 +22,9 @@ from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import MAX_ENTRY_BYTES, Create, Fence, FencedOut, StoreFull, StoreUnavailable
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.update_metadata import UpdateMetadataResponse
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.controller.contexts import make_context
 
-T = TypeVar("T")
 FENCE = Fence("/controller_epoch", 0)
 
 
@@ -42,16 +43,14 @@ def setting(value: str, seen: list[dict[str, str]]) -> Callable[..., Decision]:
     return decide
 
 
-async def at_once(work: Callable[[], T]) -> T:
-    return work()
-
-
 def test_decisions_see_each_other_and_share_one_commit() -> None:
     async def run() -> None:
         store = await opened()
         seen: list[dict[str, str]] = []
         batch = EventBatch(make_context(1, configs={}))
-        await batch.run(deque(ControllerEvent(setting(value, seen)) for value in "abc"), store, FENCE, at_once)
+        await batch.run(
+            deque(ControllerEvent(setting(value, seen)) for value in "abc"), store, FENCE, ImmediateScheduler()
+        )
         assert seen == [{}, {"k": "a"}, {"k": "b"}]
         entry = await store.read("/config/brokers/1")
         assert entry is not None
@@ -74,14 +73,32 @@ def test_a_change_of_another_broker_is_not_overwritten_by_a_decision_before_it(i
         own = ControllerEvent(setting("own", seen))
         batch = EventBatch(make_context(1, configs={}))
         if is_first:
-            await batch.run(deque([update, own]), store, FENCE, at_once)
+            await batch.run(deque([update, own]), store, FENCE, ImmediateScheduler())
             assert seen == [{"k": "external"}]
         else:
             with pytest.raises(ConcurrentMetadataUpdate):
-                await batch.run(deque([own, update]), store, FENCE, at_once)
+                await batch.run(deque([own, update]), store, FENCE, ImmediateScheduler())
             entry = await store.read("/config/brokers/1")
             assert entry is not None
             assert entry.data == b"external"
+
+    asyncio.run(run())
+
+
+def test_a_batch_of_a_controller_that_stops_takes_no_more_events() -> None:
+    async def run() -> None:
+        store, seen = await opened(), list[dict[str, str]]()
+        queue = deque(ControllerEvent(setting(value, seen)) for value in "abc")
+        scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
+        batch = EventBatch(make_context(1, configs={}))
+        running = asyncio.ensure_future(batch.run(queue, store, FENCE, scheduler))
+        await asyncio.sleep(0)
+        assert batch.taken
+        running.cancel()
+        while scheduler.waiting:  # noqa: ASYNC110 - the test waits for rounds of the loop
+            await asyncio.sleep(0)
+        assert queue
+        assert running.cancelled()
 
     asyncio.run(run())
 
@@ -98,7 +115,7 @@ def test_a_failing_decision_is_left_out() -> None:
             deque([ControllerEvent(setting("a", seen)), broken, ControllerEvent(setting("b", seen))]),
             store,
             FENCE,
-            at_once,
+            ImmediateScheduler(),
         )
         assert answer.result() == UpdateMetadataResponse(error_code=Error.UNKNOWN_SERVER_ERROR)
         assert batch.context.configs == {"brokers/1": {"k": "b"}}
@@ -119,7 +136,7 @@ def test_log_lines_of_a_decision_belong_to_the_client_of_its_request() -> None:
         with LogSource("10.0.0.7"):
             event = ControllerEvent(decide)
         await EventBatch(make_context(1, configs={})).run(
-            deque([event, ControllerEvent(decide)]), store, FENCE, at_once
+            deque([event, ControllerEvent(decide)]), store, FENCE, ImmediateScheduler()
         )
 
     asyncio.run(run())
@@ -132,7 +149,9 @@ def test_a_rejected_commit_leaves_nothing() -> None:
         seen: list[dict[str, str]] = []
         batch = EventBatch(make_context(1, configs={}))
         with pytest.raises(FencedOut):
-            await batch.run(deque([ControllerEvent(setting("a", seen))]), store, Fence("/controller_epoch", 9), at_once)
+            await batch.run(
+                deque([ControllerEvent(setting("a", seen))]), store, Fence("/controller_epoch", 9), ImmediateScheduler()
+            )
         assert await store.read("/config/brokers/1") is None
         assert len(batch.taken) == 1, "the caller completes its futures"
 
@@ -145,9 +164,13 @@ def test_an_answer_that_changes_nothing_is_fenced_too() -> None:
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         asked = ControllerEvent(lambda context: Decision(), answer)
         with pytest.raises(FencedOut):
-            await EventBatch(make_context(1)).run(deque([asked]), store, Fence("/controller_epoch", 9), at_once)
+            await EventBatch(make_context(1)).run(
+                deque([asked]), store, Fence("/controller_epoch", 9), ImmediateScheduler()
+            )
         event = ControllerEvent(lambda context: Decision())
-        await EventBatch(make_context(1)).run(deque([event]), store, Fence("/controller_epoch", 9), at_once)
+        await EventBatch(make_context(1)).run(
+            deque([event]), store, Fence("/controller_epoch", 9), ImmediateScheduler()
+        )
 
     asyncio.run(run())
 
@@ -156,7 +179,7 @@ def test_a_batch_has_a_largest_size() -> None:
     async def run() -> None:
         store = await opened()
         queue = deque(ControllerEvent(lambda context: Decision()) for _ in range(MAX_DECISIONS_PER_COMMIT + 3))
-        await EventBatch(make_context(1)).run(queue, store, FENCE, at_once)
+        await EventBatch(make_context(1)).run(queue, store, FENCE, ImmediateScheduler())
         assert len(queue) == 3
 
     asyncio.run(run())
@@ -184,7 +207,9 @@ def test_a_batch_too_large_for_one_commit_is_stored_in_several() -> None:
         store.max_commit_bytes = 300
         seen: list[dict[str, str]] = []
         batch = EventBatch(make_context(1, configs={}))
-        await batch.run(deque(ControllerEvent(setting(value * 50, seen)) for value in "abc"), store, FENCE, at_once)
+        await batch.run(
+            deque(ControllerEvent(setting(value * 50, seen)) for value in "abc"), store, FENCE, ImmediateScheduler()
+        )
         entry = await store.read("/config/brokers/1")
         assert entry is not None
         assert entry.version == 2
@@ -213,7 +238,7 @@ def test_only_the_change_that_no_store_can_hold_is_rejected() -> None:
             ]
         )
         batch = EventBatch(make_context(1, configs={}))
-        await batch.run(waiting, store, FENCE, at_once)
+        await batch.run(waiting, store, FENCE, ImmediateScheduler())
         assert large.result().error_code == Error.INVALID_REQUEST
         assert seen == [{}, {}]
         assert [event.future for event, _ in batch.decided] == [small]
@@ -234,11 +259,13 @@ def test_a_batch_that_is_stored_in_part_is_not_rejected() -> None:
         batch = EventBatch(make_context(1, configs={}))
         values = ("small", "x" * 1_000)
         with pytest.raises(StoreUnavailable, match="the first 1 commits"):
-            await batch.run(deque(ControllerEvent(setting(value, [])) for value in values), store, FENCE, at_once)
+            await batch.run(
+                deque(ControllerEvent(setting(value, [])) for value in values), store, FENCE, ImmediateScheduler()
+            )
         store = await opened()
         store._shared.free_space_bytes = 500
         batch = EventBatch(make_context(1, configs={}))
         with pytest.raises(StoreFull):
-            await batch.run(deque([ControllerEvent(setting("x" * 1_000, []))]), store, FENCE, at_once)
+            await batch.run(deque([ControllerEvent(setting("x" * 1_000, []))]), store, FENCE, ImmediateScheduler())
 
     asyncio.run(run())

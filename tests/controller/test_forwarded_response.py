@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from signalbox.common.forwarding_id import ForwardingId
+from signalbox.common.ids import ForwardingId
 from signalbox.common.limits import MAX_FORWARDED_RESPONSE_BYTES
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision

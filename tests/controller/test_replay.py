@@ -10,6 +10,7 @@ from typing import get_args
 
 import pytest
 
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller import records as rec
 from signalbox.controller.context import ControllerContext, ReplicaOfTopic
 from signalbox.controller.records import Record
@@ -58,7 +59,7 @@ def check(*batches: Sequence[Record]) -> dict[str, str]:
     async def run() -> dict[str, str]:
         store = MemoryMetadataStore(SharedEntries())
         expected = await stored(store, *batches)
-        loaded = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        loaded = await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop()))
         assert loaded.topics == expected.topics
         assert loaded.topic_names == expected.topic_names
         assert loaded.collision_names == expected.collision_names
@@ -141,14 +142,14 @@ def test_a_user_with_clients_keeps_its_entry() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await stored(store)
         await store.commit([Create("/config/users/u"), Create("/config/users/u/clients")])
-        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        context = await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop()))
         for configs in ({"a": "1"}, {}):
             context, operations = replay(context, [rec.ConfigsSet("users/u", configs)])
             await store.commit(operations)
         entry = await store.read("/config/users/u")
         assert entry is not None
         assert json.loads(entry.data or b"")["config"] == {}
-        assert (await load_context(store, 1, 5, lambda: asyncio.sleep(0))).configs == context.configs
+        assert (await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop()))).configs == context.configs
 
     asyncio.run(run())
 
@@ -212,11 +213,11 @@ def test_what_another_program_left_half_made() -> None:
         for topic in ("bare", "half"):
             await store.commit([Create(f"/brokers/topics/{topic}", T_CREATED.assignment.encode())])
         await store.commit([Create("/brokers/topics/half/partitions"), Create("/brokers/topics/half/partitions/0")])
-        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        context = await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop()))
         records = [rec.PartitionCreated(tp(0, topic), FIRST) for topic in ("bare", "half")]
         after, operations = replay(context, records)
         await store.commit(operations)
-        assert await load_context(store, 1, 5, lambda: asyncio.sleep(0)) == after
+        assert await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop())) == after
         last, operations = replay(after, [rec.TopicDeletionStarted("half"), rec.TopicDeleted("half")])
         await store.commit(operations)
         assert set(last.topics) == {"bare"}

@@ -15,7 +15,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.common.metrics import Histogram
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.entities.token_control import TokenRequest
-from signalbox.controller.runtime import Controller, Dependencies
+from signalbox.controller.runtime import Controller
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.log_dir_event import report_log_dir_failure
 from signalbox.metadata.entries.partition_state import PartitionState, decode_partition_state
@@ -55,6 +55,7 @@ from tests.controller.cluster import (
     Scenario,
     brokers_known,
     create,
+    dependencies,
     good_response,
     inputs,
     register,
@@ -352,7 +353,7 @@ def test_a_closed_connection_is_confirmed_and_acted_on_at_once(run: Callable[[Sc
         await create_roots(store)
         cache = MetadataCache()
         channels = RecordingChannels(cache, 1)
-        controller = Controller(1, store, Dependencies(channels, cache, probe), inputs())
+        controller = Controller(1, store, dependencies(channels, cache, probe), inputs())
         node = ControllerNode(1, store, controller, channels, cache, 0)
         for broker_id in (2, 3):
             peer = participant()
@@ -390,7 +391,7 @@ def test_a_new_broker_that_does_not_listen_yet_is_waited_for(run: Callable[[Scen
         await register(found, registration(2))
         cache, probe = MetadataCache(), FixedProbe(dead=True)
         channels = RecordingChannels(cache, 1)
-        controller = Controller(1, store, Dependencies(channels, cache, probe), inputs())
+        controller = Controller(1, store, dependencies(channels, cache, probe), inputs())
         node = ControllerNode(1, store, controller, channels, cache, 0)
         await controller.start()
         await node.until(lambda: brokers_known(node) == {2})
@@ -423,7 +424,7 @@ def test_a_controller_that_refuses_connections_is_replaced_before_its_session_en
         cache = MetadataCache()
         channels = RecordingChannels(cache, 4)
         successor = ControllerNode(
-            4, store, Controller(4, store, Dependencies(channels, cache, probe), inputs()), channels, cache, 0
+            4, store, Controller(4, store, dependencies(channels, cache, probe), inputs()), channels, cache, 0
         )
         await successor.controller.start()
         await old.until(lambda: brokers_known(old) == {1, 2, 3, 4})
@@ -559,8 +560,7 @@ def test_a_large_decision_gives_way_to_others(run: Callable[[Scenario], None]) -
         count()
         answer: Any = await created
         assert answer.topics[0].error_code == Error.NONE
-        # Tens of milliseconds of work in slices of 0.2 ms; without slices the loop would run only a few times.
-        assert runs > 50
+        assert runs > 50  # tens of milliseconds in slices of 0.1 ms; without slices the loop would run a few times
         await node.controller.stop()
 
     run(scenario)
@@ -600,7 +600,7 @@ def test_a_dedicated_controller_keeps_its_own_metadata(run: Callable[[Scenario],
         store, cache = participant(), MetadataCache()
         await store.open_session()
         channels = RecordingChannels(cache, 0)
-        controller = Controller(101, store, Dependencies(channels, cache, updates_own_cache=True), inputs())
+        controller = Controller(101, store, dependencies(channels, cache, updates_own_cache=True), inputs())
         node = ControllerNode(101, store, controller, channels, cache, -1)
         await controller.start()
         await node.until(lambda: controller.is_active)
@@ -703,7 +703,7 @@ def test_each_broker_s_leader_and_isr_is_traced_from_its_decision(run: Callable[
         await register(store, registration(1))
         cache = MetadataCache()
         channels = RecordingChannels(cache, 1)
-        controller = Controller(1, store, Dependencies(channels, cache, until_applied=traced), inputs())
+        controller = Controller(1, store, dependencies(channels, cache, until_applied=traced), inputs())
         node = ControllerNode(1, store, controller, channels, cache, 0)
         await controller.start()
         await node.until(lambda: brokers_known(node) == {1})

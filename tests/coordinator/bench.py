@@ -13,6 +13,7 @@ from tests.common.waiting.manual_time import ManualTimers
 from tests.coordinator.memory_log import MemoryLog
 
 from signalbox.common.clock import ManualClock
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
@@ -22,7 +23,7 @@ from signalbox.coordinator.group.group_records import GroupRecordSerde
 from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.ports import Timer
-from signalbox.coordinator.runtime import CoordinatorRuntime
+from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.messages.group_records import GroupMetadataKey, OffsetCommitKey
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
@@ -49,6 +50,11 @@ def transcript(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., 
         asyncio.run(test(*args, **kwargs))
 
     return run
+
+
+def scheduler_of_one_slice() -> TaskScheduler:
+    """A scheduler on the running loop whose tasks are complete after one round, also on a slow machine."""
+    return TaskScheduler(asyncio.get_running_loop(), slice_us=10**12)
 
 
 def cache_with_topics() -> MetadataCache:
@@ -107,9 +113,9 @@ class Bench:
 
         self.runtime = CoordinatorRuntime(
             self.log,
-            GroupRecordSerde(),
-            make_shard,
+            ShardType(make_shard, GroupRecordSerde()),
             Deadlines(self.clock, self.timers),
+            scheduler_of_one_slice(),
             runtime_settings or RuntimeSettings(),
         )
         self.coordinator = GroupCoordinator(self.runtime, self.settings, 1, self.cache)

@@ -22,6 +22,7 @@ from signalbox.security.acl import (
     ResourceType,
 )
 from signalbox.security.acl_view import AclIndex
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.metadata.participants import run_with_stores
 
 T = ResourcePattern(ResourceType.TOPIC, "t")
@@ -47,7 +48,7 @@ class Followed:
     def __init__(self, store: MetadataStore) -> None:
         self.indexes: list[AclIndex] = []
         self._changed = asyncio.Event()
-        self.repository = AclRepository(store, ManualClock(), self._on_change)
+        self.repository = AclRepository(store, ManualClock(), ImmediateScheduler(), self._on_change)
 
     def _on_change(self, index: AclIndex) -> None:
         self.indexes.append(index)

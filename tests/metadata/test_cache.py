@@ -7,6 +7,7 @@ import logging
 
 import pytest
 
+from signalbox.common.ids import TopicPartition
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest as Update
@@ -81,3 +82,19 @@ def test_forget_clears_the_image_of_an_earlier_controller() -> None:
     assert (cache.image.topics, cache.image.brokers, cache.image.controller_id) == ({}, {}, -1)
     assert cache.image.features is features
     assert notified == [(1, 2)]
+
+
+def test_single_facts_follow_the_image() -> None:
+    cache, topic_id = MetadataCache(), b"t" * 16
+    assert (cache.is_alive(1), cache.topic_name(topic_id), cache.leader_of(TopicPartition("t", 0))) == (
+        False,
+        None,
+        None,
+    )
+    state = Update.UpdateMetadataPartitionState(partition_index=0, leader=2, leader_epoch=5)
+    topic = Update.UpdateMetadataTopicState(topic_name="t", topic_id=topic_id, partition_states=[state])
+    broker = Update.UpdateMetadataBroker(id=1)
+    cache.apply_update_metadata(Update(live_brokers=[broker], topic_states=[topic]))
+    assert (cache.is_alive(1), cache.is_alive(9)) == (True, False)
+    assert (cache.topic_name(topic_id), cache.topic_name(b"\7" * 16)) == ("t", None)
+    assert (cache.leader_of(TopicPartition("t", 0)), cache.leader_of(TopicPartition("t", 7))) == ((2, 5), None)

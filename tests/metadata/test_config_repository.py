@@ -130,3 +130,14 @@ def test_after_missed_notifications_that_were_removed_everything_is_loaded() -> 
         await following.repository.stop()
 
     run_with_stores(2, scenario)
+
+
+def test_cached_configs_are_used_while_the_store_is_unavailable() -> None:
+    async def run() -> None:
+        shared = SharedEntries()
+        store = MemoryMetadataStore(shared)
+        silent = ConfigRepository(store, ManualClock())
+        await store.close()
+        assert await silent.current() == {}
+
+    asyncio.run(run())

@@ -16,6 +16,7 @@ from signalbox.metadata.store.port import Create, Delete, MetadataStore, Operati
 from signalbox.metadata.token_repository import TokenRepository, Tokens
 from signalbox.security.delegation_token import DelegationToken
 from signalbox.security.principal import KafkaPrincipal
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.metadata.participants import run_with_stores
 
 ALICE = KafkaPrincipal("User", "alice")
@@ -43,7 +44,7 @@ class Followed:
         self.notified: list[Tokens] = []
         self.looked_at: list[str] = []
         self._changed = asyncio.Event()
-        self.repository = TokenRepository(store, ManualClock(), self._on_change)
+        self.repository = TokenRepository(store, ManualClock(), ImmediateScheduler(), self._on_change)
 
     def _on_change(self, tokens: Tokens, token_ids: Iterable[str]) -> None:
         self.notified.append(tokens)

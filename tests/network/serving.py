@@ -15,7 +15,7 @@ from signalbox.network.acceptors.socket_server import SocketServer
 from signalbox.network.connection import Connection
 from signalbox.network.inbound_request import InboundRequest
 from signalbox.network.listeners.listener_security import ListenerSecurity, build_security
-from signalbox.network.listeners.listener_table import ListenerRow, ListenerTable, read_listener_table
+from signalbox.network.listeners.listener_table import ListenerTable, read_listener_table
 from signalbox.network.listeners.network_settings import NetworkSettings, read_network_settings
 from signalbox.network.ports import FastPath, NetworkPorts
 from signalbox.protocol.api_table import API_TABLE, ApiKey
@@ -38,11 +38,8 @@ def configured(given: Properties) -> tuple[ListenerTable, NetworkSettings]:
     return table, settings
 
 
-class EveryApi:
-    """A gate that accepts every API of the table at every version."""
-
-    def versions(self, listener: ListenerRow) -> dict[int, tuple[int, int]]:
-        return {row.key: (row.min_version, row.max_version) for row in API_TABLE.values()}
+EVERY_API = {row.key: (row.min_version, row.max_version) for row in API_TABLE.values()}
+"""Served versions: every API of the table at every version."""
 
 
 class EchoSink:
@@ -226,7 +223,7 @@ async def serving(
         settings,
         NetworkPorts(
             request_sink=sink,
-            api_gate=EveryApi(),
+            served_versions=EVERY_API,
             fast_path=fast_path,
             watcher=watcher,
             audit=recorder,

@@ -31,7 +31,7 @@ from signalbox.security.sasl.scram_messages import ScramCredential, make_credent
 from tests.network.sasl.test_authentication import SASL, authenticate, handshake, log_in
 from tests.network.serving import Dialled, Served, serving
 from tests.security.issuer import Issuer, forged, key_file
-from tests.security.sasl.test_salts import KAFKAS
+from tests.security.sasl.test_scram_messages import KAFKAS
 
 pytestmark = pytest.mark.spec("L7")
 ISSUER = Issuer()

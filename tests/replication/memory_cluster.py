@@ -1,5 +1,4 @@
-"""Replica managers of several brokers over real storage in one process. Messages are encoded, queued and delivered by
-the test.
+"""Replica managers of several brokers over real storage in one process; the test delivers their encoded messages.
 
 The controller is a table: partitions with leader, ISR and epochs, changed by `elect`, by AlterPartition and by kills.
 Time does not pass until `advance`. A killed broker loses the queued appends of its logs; its files stay.
@@ -16,6 +15,8 @@ from typing import Any
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
+from signalbox.common.waiting.deadlines import Deadlines
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
@@ -25,8 +26,9 @@ from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.replication.config_rows import ReplicationConfig
+from signalbox.replication.follower.leader_channel import OnResponse, ReconnectingChannel, ReconnectingChannels
 from signalbox.replication.partition import Partition
-from signalbox.replication.ports import OnResponse, TopicSettings
+from signalbox.replication.ports import TopicSettings
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.files.file_system import FileSystem, RealFileSystem
@@ -85,8 +87,8 @@ class PartitionRow:
 
 
 @dataclass
-class MemoryView:
-    """The `ClusterView` of all brokers: the controller's table."""
+class MemoryView(MetadataCache):
+    """The metadata cache of all brokers: the controller's table."""
 
     alive: set[int]
     rows: dict[TopicPartition, PartitionRow] = field(default_factory=dict)
@@ -116,14 +118,12 @@ class MemoryConfigs:
         return self.topic
 
 
-class MemoryChannel:
-    """The `LeaderChannel` port: requests are queued in the cluster's mail until they are delivered."""
+class MemoryChannel(ReconnectingChannel):
+    """Requests are queued in the cluster's mail until they are delivered."""
 
     def __init__(self, cluster: MemoryCluster, sender: int, receiver: int) -> None:
-        self.cluster = cluster
-        self.sender, self.receiver = sender, receiver
-        self.life = cluster.brokers[sender].life
-        self.closed = False
+        self.cluster, self.sender, self.receiver = cluster, sender, receiver
+        self.life, self.closed = cluster.brokers[sender].life, False
 
     def send(self, request: Any, on_response: OnResponse) -> None:
         self.cluster.mail.append(lambda: self._deliver(request, on_response))
@@ -203,7 +203,7 @@ class MemoryBroker:
         self.manager = ReplicaManager(
             self.logs,
             dependencies,
-            Scheduler(cluster.clock, self.timers, self.iterations, lambda work: work()),
+            Scheduler(Deadlines(cluster.clock, self.timers), self.iterations, lambda work: work()),
             cluster.config,
             random.Random(broker_id),
         )
@@ -241,7 +241,7 @@ class MemoryBroker:
         return b"".join(pieces)
 
 
-class _Channels:
+class _Channels(ReconnectingChannels):
     def __init__(self, cluster: MemoryCluster, sender: int) -> None:
         self.cluster, self.sender = cluster, sender
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from signalbox.common.clock import ManualClock
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.replication.replica_dependencies import Scheduler
 from tests.common.waiting.manual_time import ManualIterations, ManualTimers
 
@@ -10,7 +11,7 @@ from tests.common.waiting.manual_time import ManualIterations, ManualTimers
 def scheduler() -> tuple[Scheduler, ManualClock, ManualTimers]:
     clock = ManualClock()
     timers = ManualTimers(clock)
-    return Scheduler(clock, timers, ManualIterations(), lambda work: work()), clock, timers
+    return Scheduler(Deadlines(clock, timers), ManualIterations(), lambda work: work()), clock, timers
 
 
 def test_periodic_work_goes_on_until_the_end() -> None:
@@ -25,24 +26,6 @@ def test_periodic_work_goes_on_until_the_end() -> None:
     clock.advance(500)
     timers.run_due()
     assert len(ticks) == 2
-
-
-def test_a_long_round_is_cut_into_slices() -> None:
-    made, _, timers = scheduler()
-    seen: list[int] = []
-    ended: list[int] = []
-    made.in_slices(range(450), seen.append, lambda: ended.append(len(seen)))
-    assert (len(seen), ended) == (200, [])
-    timers.run_due()
-    assert seen == list(range(450))
-    assert ended == [450]
-
-
-def test_a_short_round_is_one_slice() -> None:
-    made, _, timers = scheduler()
-    seen: list[int] = []
-    made.in_slices([1, 2], seen.append, lambda: seen.append(-1))
-    assert (seen, timers.armed) == ([1, 2, -1], [])
 
 
 def test_periodic_work_survives_a_failure() -> None:

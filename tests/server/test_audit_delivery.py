@@ -19,6 +19,7 @@ from signalbox.common.audit_event import AUDIT_TOPIC, AuditEvent, AuditKind
 from signalbox.common.ids import TopicPartition
 from signalbox.server.audit_delivery import AuditTopicMissing, AuditWriter, TopicDelivery
 from signalbox.testing.cluster import Cluster
+from tests.common.scheduling.schedulers import ImmediateScheduler
 
 
 async def read_audit_topic(bootstrap: str, expected: int) -> list[dict[str, object]]:
@@ -44,7 +45,7 @@ def test_without_a_topic_no_event_is_lost_and_the_reason_is_logged() -> None:
         return 44, "the policy says no"
 
     async def scenario() -> None:
-        delivery = TopicDelivery(lambda: pytest.fail("never dialled"), rejected)
+        delivery = TopicDelivery(lambda: pytest.fail("never dialled"), rejected, ImmediateScheduler())
         with pytest.raises(AuditTopicMissing, match="the policy says no"):
             await delivery.deliver(b"1", [b"{}"])
         await delivery.close()
@@ -62,9 +63,9 @@ def test_the_audit_trail_of_a_stopped_broker_has_each_number_once(tmp_path: Path
                 node.components.telemetry.audit.record(AuditEvent(kind=AuditKind.ADMIN, resource=str(number)))
             # The writer may be sending a batch when the node stops: it must not send it again.
             await asyncio.sleep(0)
-            housekeeping = node._housekeeping
-            assert housekeeping is not None
-            await housekeeping.stop(10.0)
+            [housekeeping] = [each for each in node._running._running if each.name == "housekeeping"]
+            assert housekeeping.controlled_stop is not None
+            await housekeeping.controlled_stop()  # type: ignore[misc]
             return node.components.telemetry.audit.written
 
         written = cluster.run(record_and_stop())

@@ -17,6 +17,7 @@ from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 from signalbox.server.audit_delivery import TopicDelivery
 from signalbox.server.audit_topic_limits import set_missing_limits
 from signalbox.testing.cluster import Cluster
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.waiting import until_true
 
 CONFIGS = audit_topic_configs(7, 40_000_000)
@@ -77,7 +78,7 @@ def test_a_broker_sets_the_limit_of_an_old_topic(cluster: Cluster, caplog: pytes
     async def scenario() -> None:
         async with old_topic(cluster, retention_ms="500000000") as admin:
             settings = components.audit_delivery._settings
-            delivery = TopicDelivery(settings, exists, audit_topic_configs(7, 1_200_000))
+            delivery = TopicDelivery(settings, exists, ImmediateScheduler(), audit_topic_configs(7, 1_200_000))
             await asyncio.to_thread(cluster.run, delivery.deliver(b"1", [b"{}"]))
             limits: Values = {"retention.bytes": "1200000", "segment.bytes": "1048576"}
             await until(admin, {**limits, "retention.ms": "500000000"})

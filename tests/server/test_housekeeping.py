@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.server.housekeeping import Chore, Housekeeping, log_chores, repeat
-from signalbox.transport.task_scheduler import TaskScheduler
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.configuration.settings import config_of
-
-
-def at_once(work: Callable[[], None]) -> None:
-    work()
 
 
 async def until(task: asyncio.Task[None], enough: asyncio.Event) -> None:
@@ -36,7 +33,7 @@ def test_a_chore_that_fails_comes_round_again(trouble: Exception, caplog: pytest
                 enough.set()
             raise trouble
 
-        await until(asyncio.ensure_future(repeat(Chore(0.0, chore), at_once)), enough)
+        await until(asyncio.ensure_future(repeat(Chore(0.0, chore), ImmediateScheduler())), enough)
         assert len(times) >= 3
 
     asyncio.run(scenario())
@@ -56,9 +53,7 @@ def test_a_chore_in_slices_lets_others_run_between() -> None:
             enough.set()
 
         await until(
-            asyncio.ensure_future(
-                repeat(Chore(0.0, slices), TaskScheduler(asyncio.get_running_loop(), slice_us=0).run)
-            ),
+            asyncio.ensure_future(repeat(Chore(0.0, slices), TaskScheduler(asyncio.get_running_loop(), slice_us=0))),
             enough,
         )
         assert order[:6] == ["slice", "other"] * 3
@@ -69,14 +64,14 @@ def test_a_chore_in_slices_lets_others_run_between() -> None:
 def test_the_first_time_has_a_delay_of_its_own() -> None:
     async def scenario() -> None:
         done = asyncio.Event()
-        await until(asyncio.ensure_future(repeat(Chore(3_600.0, done.set, 0.0), at_once)), done)
+        await until(asyncio.ensure_future(repeat(Chore(3_600.0, done.set, 0.0), ImmediateScheduler())), done)
 
     asyncio.run(scenario())
 
 
 def test_never_is_longer_than_the_loops_clock_can_hold() -> None:
     async def scenario() -> None:
-        task = asyncio.ensure_future(repeat(Chore((2**63 - 1) / 1000, lambda: None), at_once))
+        task = asyncio.ensure_future(repeat(Chore((2**63 - 1) / 1000, lambda: None), ImmediateScheduler()))
         await asyncio.sleep(0)
         assert not task.done()
         task.cancel()
@@ -101,7 +96,7 @@ def test_retention_flush_and_checkpoints_begin_after_the_initial_task_delay() ->
                 "log.flush.scheduler.interval.ms", "producer.id.expiration.check.interval.ms"]  # fmt: skip
         values = {**config_of().values, **dict.fromkeys(keys, interval_ms), "log.initial.task.delay.ms": delay_ms}
         dynamic: Any = SimpleNamespace(values=values)
-        tasks = [asyncio.ensure_future(repeat(chore, at_once)) for chore in log_chores(logs, dynamic)]
+        tasks = [asyncio.ensure_future(repeat(chore, ImmediateScheduler())) for chore in log_chores(logs, dynamic)]
         for _ in range(20):
             await asyncio.sleep(0)
         for task in tasks:
@@ -161,7 +156,7 @@ def test_the_audit_trail_is_drained_at_a_controlled_stop(is_started: bool, drain
     audit: Any = Audit()
 
     async def scenario() -> None:
-        housekeeping = Housekeeping(at_once, (), audit)
+        housekeeping = Housekeeping(ImmediateScheduler(), (), audit)
         if is_started:
             housekeeping.start(broker_epoch=7)
             await asyncio.sleep(0)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.server.scrubbing import INTERVAL_KEY, RATE_KEY, Scrubbing
 from signalbox.storage.files.background import InlineBackground, ThreadBackground
 from signalbox.storage.validation.log_scrub import LogScrub, Piece
-from signalbox.transport.task_scheduler import TaskScheduler
 from tests.storage.validation.test_log_scrub import filled, flip
-from tests.waiting import until_true
 
 DAY_S = 86_400.0
 
@@ -36,7 +34,7 @@ class Paced:
             await asyncio.sleep(0)
 
         loop = asyncio.get_running_loop()
-        scrubbing = Scrubbing(self.scrub, lambda: self.values, TaskScheduler(loop).run, pause)
+        scrubbing = Scrubbing(self.scrub, lambda: self.values, TaskScheduler(loop), pause)
         task = asyncio.ensure_future(scrubbing.run())
         async with asyncio.timeout(10):
             await enough.wait()
@@ -94,22 +92,3 @@ def test_a_log_that_cannot_be_read_is_passed_over(tmp_path: Path, caplog: pytest
     asyncio.run(paced.run(5))
     assert "cannot be checked" in caplog.text
     assert paced.scrub.bytes_checked == logs[1].size_bytes
-
-
-def test_a_piece_that_is_checked_after_the_stop_is_left(tmp_path: Path) -> None:
-    waiting: list[Callable[[], None]] = []
-
-    async def main() -> None:
-        async def pause(seconds: float) -> None:
-            await asyncio.sleep(0)
-
-        scrub = LogScrub([filled(tmp_path / "a")])
-        values = {RATE_KEY: 1_000_000, INTERVAL_KEY: 86_400_000}
-        task = asyncio.ensure_future(Scrubbing(scrub, lambda: values, waiting.append, pause).run())
-        await until_true(lambda: bool(waiting))
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        waiting[0]()
-        assert scrub.bytes_checked == 0
-
-    asyncio.run(main())

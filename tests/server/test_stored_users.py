@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from signalbox.common.clock import ManualClock
@@ -11,10 +9,9 @@ from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import encode_configs
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete
-from signalbox.security.sasl.salts import Salts
-from signalbox.security.sasl.scram_messages import make_credential
+from signalbox.security.sasl.scram_messages import Salts, make_credential
 from signalbox.security.sasl.stored_credential import encode_credential
-from signalbox.server.stored_users import CurrentConfigs, StoredUsers
+from signalbox.server.stored_users import StoredUsers
 from tests.metadata.participants import run_with_stores
 
 CREDENTIAL = make_credential("SCRAM-SHA-256", "secret", b"salt")
@@ -32,7 +29,6 @@ def test_users_come_and_go_with_the_store() -> None:
         assert users.scram_credential("SCRAM-SHA-256", "a b") == CREDENTIAL
         assert users.scram_credential("SCRAM-SHA-512", "a b") is None
         assert users.token_login("SCRAM-SHA-256", "a b") is None, "without a secret there are no tokens"
-        assert await CurrentConfigs(repository).current() == {"users/a%20b": ALICE}
         await store.commit([Delete("/config/users/a%20b")])
         await repository.load(["users/a%20b"])
         assert users.scram_credential("SCRAM-SHA-256", "a b") is None
@@ -53,14 +49,3 @@ def test_a_corrupt_credential_is_rejected_and_not_logged(caplog: pytest.LogCaptu
     run_with_stores(1, scenario)
     assert "User u cannot authenticate by SCRAM-SHA-256" in caplog.text
     assert "c2VjcmV0" not in caplog.text
-
-
-def test_cached_configs_are_used_while_the_store_is_unavailable() -> None:
-    async def run() -> None:
-        shared = SharedEntries()
-        store = MemoryMetadataStore(shared)
-        silent = ConfigRepository(store, ManualClock())
-        await store.close()
-        assert await CurrentConfigs(silent).current() == {}
-
-    asyncio.run(run())

@@ -15,8 +15,7 @@ from signalbox.metadata.entries.entity_config import encode_configs
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
-from signalbox.server.topic_configs import ConfigValuesView, TopicConfigView
-from signalbox.testing.cluster import Cluster
+from signalbox.server.topic_configs import TopicConfigView
 from tests.configuration.settings import config_of
 
 
@@ -26,10 +25,8 @@ def view_of(repository: ConfigRepository, **static: str) -> TopicConfigView:
 
 def test_the_brokers_values_where_a_topic_has_none(repository: ConfigRepository) -> None:
     view = view_of(repository, min__insync__replicas="2", log__cleanup__policy="compact")
-    values = ConfigValuesView(repository)
     assert view.settings("t").min_insync_replicas == 2
     assert not view.settings("t").deletes_records
-    assert (values.topic_overrides("t"), values.broker_overrides(1), values.broker_default_overrides()) == ({}, {}, {})
 
 
 def test_defaults(repository: ConfigRepository) -> None:
@@ -64,8 +61,3 @@ def test_dynamic_broker_configs_are_the_defaults_of_topics(
         assert view.settings("t").min_insync_replicas == min_insync_replicas
 
     asyncio.run(scenario())
-
-
-def test_a_running_brokers_view_of_a_topic(cluster: Cluster) -> None:
-    configs = ConfigValuesView(cluster.nodes[1].components.context.repository)
-    assert configs.topic_overrides("never created") == {}

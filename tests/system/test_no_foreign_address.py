@@ -114,8 +114,7 @@ def test_no_answer_holds_an_address_of_another_listener(cluster: Cluster, topic_
 
 
 def stored_controller_epoch(cluster: Cluster) -> int:
-    store = cluster.nodes[1]._store
-    assert store is not None
+    store = cluster.nodes[1].components.context.store
     entry = cluster.run(store.read(CONTROLLER_EPOCH))
     assert entry is not None
     return decode_controller_epoch(entry.data)

@@ -21,7 +21,7 @@ from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from signalbox.security.sasl.scram import ScramClientExchange
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS, parse_server_first
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.security.sasl.test_salts import KAFKAS
+from tests.security.sasl.test_scram_messages import KAFKAS
 from tests.system.clusters import BROKERS
 from tests.system.guarded import ADMIN_PASSWORD, SCRAM_MODULE, Guarded, command_config, let_in, signalbox
 from tests.system.wire import dial, log_in_by_scram

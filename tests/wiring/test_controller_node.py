@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.broker.routes import CONTROLLER_ROUTES, ROUTES
 from signalbox.common.clock import SystemClock
 from signalbox.common.config.properties_file import Properties
 from signalbox.common.config.start_error import StartError
@@ -28,16 +29,17 @@ from signalbox.metadata.layout import (
 )
 from signalbox.metadata.store.port import Create, Write
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
-from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
-from signalbox.wiring.controller_node import ControllerNode
+from signalbox.wiring.controller_node import ControllerNodeComponents, controller_node
+from signalbox.wiring.node import Node
 from tests.configuration.settings import OF_CONTROLLER
 from tests.wiring.test_node import tasks_left
 
 pytestmark = pytest.mark.spec("F15")
 
 
-def controller_in(folder: Path, **changes: str) -> ControllerNode:
+def controller_in(folder: Path, **changes: str) -> Node[ControllerNodeComponents]:
     values = {
         **OF_CONTROLLER,
         "signalbox.metadata.store": f"sqlite:{folder / 'metadata.db'}",
@@ -46,10 +48,10 @@ def controller_in(folder: Path, **changes: str) -> ControllerNode:
     }
     config, faults = read_node_config(Properties("test", values))
     assert config is not None, faults
-    return ControllerNode(config)
+    return controller_node(config)
 
 
-async def until_active(node: ControllerNode) -> None:
+async def until_active(node: Node[ControllerNodeComponents]) -> None:
     """Waits until the controller is active: it is when its first metadata is applied, a moment after its claim is
     visible."""
     assert await node.components.cache.wait_until(lambda image: image.controller_id == 101, 10)
@@ -138,6 +140,21 @@ def test_the_id_of_a_broker_is_rejected(tmp_path: Path) -> None:
         await node.stop(controlled=False)
         await store.close()
         assert await tasks_left() == set()
+
+    asyncio.run(scenario())
+
+
+def test_it_has_the_handlers_of_the_controllers_apis_and_no_others(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        node = controller_in(tmp_path)
+        await node.start()
+        router = node.components.router
+        served = {row.api_key for row in ROUTES if router.route(row.api_key) is not None}
+        await node.stop()
+        assert served == {row.api_key for row in CONTROLLER_ROUTES}
+        assert {ApiKey.ENVELOPE, ApiKey.ALTER_PARTITION, ApiKey.CREATE_TOPICS} < served
+        assert all(API_TABLE[key].forwardable or API_TABLE[key].controller for key in served)
+        assert not served & {ApiKey.PRODUCE, ApiKey.METADATA, ApiKey.DESCRIBE_CLUSTER, ApiKey.LEADER_AND_ISR}
 
     asyncio.run(scenario())
 

@@ -21,11 +21,13 @@ from signalbox.metadata.store.port import Create
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.error_table import KafkaError
 from signalbox.testing.cluster import Cluster
+from signalbox.wiring.broker_node import broker_node
+from signalbox.wiring.broker_node_components import BrokerNodeComponents
 from signalbox.wiring.node import Node
 from tests.configuration.settings import VALUES
 
 
-def node_in(folder: Path, **changes: str) -> Node:
+def node_in(folder: Path, **changes: str) -> Node[BrokerNodeComponents]:
     values = {
         **VALUES,
         "signalbox.metadata.store": f"sqlite:{folder / 'metadata.db'}",
@@ -34,7 +36,7 @@ def node_in(folder: Path, **changes: str) -> Node:
     }
     config, faults = read_node_config(Properties("test", values))
     assert config is not None, faults
-    return Node(config)
+    return broker_node(config)
 
 
 async def tasks_left() -> set[str]:
@@ -59,6 +61,29 @@ def test_start_and_stop_release_all_resources(tmp_path: Path) -> None:
         assert not any(address.endswith(":0") for address in description["listeners"].values())
         await node.stop(controlled=True)
         assert await tasks_left() == set()
+
+    asyncio.run(scenario())
+
+
+def test_a_component_that_cannot_stop_keeps_no_other_from_stopping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failing() -> None:
+        raise OSError("cannot stop")
+
+    async def scenario() -> None:
+        node = node_in(tmp_path)
+        await node.start()
+        monkeypatch.setattr(node.components.store_guard, "_look", failing)
+        with pytest.raises(OSError, match="cannot stop"):
+            await node.stop(controlled=True)
+        assert await tasks_left() == set()
+        again = node_in(tmp_path)
+        await again.start()  # the log directories are unlocked, the id is free
+        assert [each.previous_broker_epoch for each in again.components.data.logs.directories] == [
+            node.components.epochs.broker_epoch
+        ], "a clean shutdown was recorded"
+        await again.stop(controlled=False)
 
     asyncio.run(scenario())
 

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from typing import Any
 
 import pytest
 
+from signalbox.broker.api_request import as_future
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.config_admin import ConfigChange, ConfigResource
 from signalbox.common.clock import SystemClock
+from signalbox.common.metrics import NullMetrics
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
+from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
+from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.replication.throttle import Throttles
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.replication_components import _config_changed
+from signalbox.wiring.replication_components import ChannelAlterPartition, _config_changed, open_group_coordinator
 from tests.configuration.settings import config_of
+from tests.coordinator.bench import transcript
+from tests.coordinator.memory_log import MemoryLog
 
 
 class Replicas:
@@ -80,7 +93,7 @@ def test_running_replicas_follow_the_defaults_of_all_brokers(cluster: Cluster) -
             node.components.context.repository.subscribe(partial(on_configs, event))
         results = await admin.alter_configs({ConfigResource(ConfigResourceType.BROKER, ""): changes})
         assert [result.message for result in results.values()] == [None]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await asyncio.gather(*(event.wait() for event in observed))
         found = []
         for node in nodes:
@@ -102,3 +115,74 @@ def test_running_replicas_follow_the_defaults_of_all_brokers(cluster: Cluster) -
             assert await changed(admin, *undone) == [(604_800_000, 1)] * 3
 
     cluster.run(scenario())
+
+
+class Channel:
+    """The part of the controller channel that is used here."""
+
+    def __init__(self) -> None:
+        self.submitted: list[asyncio.Future[Any]] = []
+
+    def submit(self, message: Any, timeout_ms: float) -> asyncio.Future[Any]:
+        self.submitted.append(asyncio.get_running_loop().create_future())
+        return self.submitted[-1]
+
+
+@pytest.mark.parametrize("ending", ["answer", "rejected", "broken", "cancelled"])
+def test_each_result_is_reported_once(ending: str) -> None:
+    async def scenario() -> None:
+        channel, results = Channel(), list[Any]()
+        sender = ChannelAlterPartition(channel, 1000)  # type: ignore[arg-type]
+        sender.send(AlterPartitionRequest(), results.append)
+        [future] = channel.submitted
+        answer = AlterPartitionResponse()
+        expected: Any = answer
+        if ending == "answer":
+            future.set_result(answer)
+        elif ending == "rejected":
+            future.set_exception(KafkaError(Error.REQUEST_TIMED_OUT))
+            expected = Error.REQUEST_TIMED_OUT
+        elif ending == "broken":
+            future.set_exception(ValueError("a bug"))
+            expected = Error.UNKNOWN_SERVER_ERROR
+        else:
+            future.cancel()
+            expected = Error.NETWORK_EXCEPTION
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert results == [expected]
+
+    asyncio.run(scenario())
+
+
+@transcript
+async def test_a_coordinator_by_the_real_clock_serves_a_member() -> None:
+    values, _ = COORDINATOR_CONFIG.read({"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "3"})
+    log = MemoryLog()
+    coordinator = open_group_coordinator(
+        log,
+        Deadlines(SystemClock(), asyncio.get_running_loop()),
+        TaskScheduler(asyncio.get_running_loop()),
+        values,
+        NullMetrics(),
+        MetadataCache(),
+    )
+    partition = coordinator.partition_for("g")
+    log.lead(partition, 1)
+    coordinator.on_elected(partition, 1)
+    request = JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=b"")],
+    )
+    client = ClientContext("c", "/127.0.0.1", 3)
+    while True:
+        response = await as_future(coordinator.join_group(request, client))
+        if response.error_code != Error.COORDINATOR_LOAD_IN_PROGRESS:
+            break
+        await asyncio.sleep(0)
+    assert (response.error_code, response.generation_id) == (Error.NONE, 1)
+    assert response.member_id.startswith("c-")
+    await as_future(coordinator.stop())

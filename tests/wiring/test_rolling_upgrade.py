@@ -10,19 +10,15 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.routing.exposed_controller import ExposedController
+from signalbox.broker.routing.exposed_nodes import ExposedController
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.topic_admin import NewTopic
-from signalbox.common.clock import SystemClock
 from signalbox.common.inter_broker_protocol import INTER_BROKER_PROTOCOL_KEY
-from signalbox.configuration.policies import Policies
 from signalbox.controller.direct_writes.broker_below_gate import RealController
 from signalbox.controller.direct_writes.metadata_change_log import decode_shared_changes
 from signalbox.metadata import layout
-from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.entity_config import Configs, decode_configs
 from signalbox.metadata.image import MetadataImage
-from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Entry
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
@@ -35,10 +31,12 @@ from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlt
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.rolling_upgrade import (
+    RollingUpgrade,
     build_rolling_upgrade,
     inter_broker_protocol,
 )
 from tests.configuration.settings import config_of
+from tests.wiring.contexts import context_of
 
 pytestmark = pytest.mark.spec("F17")
 
@@ -78,8 +76,7 @@ class MixedCluster(Cluster):
         asyncio.run(creating())
 
     def entry(self, path: str) -> Entry | None:
-        store = next(iter(self.nodes.values()))._store
-        assert store is not None
+        store = next(iter(self.nodes.values())).components.context.store
         return self.run(store.read(path))
 
     def configs(self, entity_path: str) -> Configs:
@@ -210,14 +207,15 @@ def test_from_the_gate_on_only_the_controller_decides() -> None:
         async def handle(self, api_key: int, request: Any, context: Any) -> Any:
             raise KafkaError(Error.NOT_CONTROLLER, "")
 
-    controller, store = InactiveController(), MemoryMetadataStore(SharedEntries())
+    controller = InactiveController()
 
-    def build(version: str) -> Any:
+    async def build(version: str) -> RollingUpgrade:
         config = config_of(**{INTER_BROKER_PROTOCOL_KEY.replace(".", "__"): version})
         assert inter_broker_protocol(config).release == version
-        return build_rolling_upgrade(config, store, controller, MetadataCache(), Policies(), SystemClock())
+        async with context_of(config) as context:
+            return build_rolling_upgrade(context, controller)
 
-    above, under = build("3.4"), build("3.3")
+    above, under = asyncio.run(build("3.4")), asyncio.run(build("3.3"))
     assert (above.forwards, above.changes, above.creation) == (True, controller, controller)
     assert (under.forwards, under.changes is controller, under.creation.is_active) == (False, False, True)
     assert [type(each.exposed) for each in (above, under)] == [ExposedController, RealController]

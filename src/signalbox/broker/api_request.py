@@ -1,7 +1,7 @@
 """A decoded request, and the responses that a handler may return for it.
 
 Handlers see the decoded body and the context; they never see the socket. A handler returns one of
-- a response message (it is encoded at the request's version),
+- a response message (it is encoded at the request's version), or an `EncodedBody` in its place,
 - a promise or an awaitable of one (the response comes later: no thread blocks, the connection stays muted),
 - `NO_RESPONSE` (produce with acks=0), `RawResponse` (bytes that another node encoded, header included), or
 - `CloseConnection` (Kafka closes the connection instead of responding).
@@ -99,6 +99,19 @@ class CloseConnection:
 FinalResponse = ResponseMessage | NoResponse | RawResponse | CloseConnection
 HandlerResult = FinalResponse | Promise[Any] | Awaitable[FinalResponse]
 Handler = Callable[[ApiRequest], HandlerResult]
+
+
+class EncodedBody:
+    """Used in place of a response message; its chunks are shared between responses and never changed."""
+
+    __slots__ = ("chunks", "error_code")
+
+    def __init__(self, chunks: list[Any], error_code: int = 0) -> None:
+        self.chunks = chunks
+        self.error_code = error_code
+
+    def encode_chunks(self, version: int) -> list[Any]:
+        return self.chunks
 
 
 def as_future(promise: Promise[T]) -> asyncio.Future[T]:

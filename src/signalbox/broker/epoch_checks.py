@@ -15,15 +15,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from signalbox.broker.api_request import ApiRequest
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
 from signalbox.common.log_limiter import LogLimiter
+from signalbox.metadata.backup.stored_epochs import StoredEpochs
 from signalbox.metadata.store.port import StoreError
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -35,22 +36,27 @@ STORE_TIMEOUT_S = 5.0
 _NO_ENTRY: dict[TopicPartition, int] = {}
 
 
-class StoredEpochs(Protocol):
-    """Implemented by `metadata/backup/stored_epochs.py`. None: the store has no epoch to compare with."""
+class LocalEpochs:
+    """This broker's id and epoch, and the newest controller epoch of an accepted request. Each registration has a new
+    broker epoch."""
 
-    async def controller_epoch(self) -> int | None: ...
+    def __init__(self, node_id: int) -> None:
+        self.node_id = node_id
+        self.broker_epoch = -1
+        self.controller_epoch = -1
+        self.on_broker_epoch: Callable[[int], None] = lambda epoch: None
 
-    async def leader_epochs(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]: ...
+    def registered(self, broker_epoch: int) -> None:
+        """Called by the registrar after each registration."""
+        self.broker_epoch = broker_epoch
+        self.on_broker_epoch(broker_epoch)
 
-
-class LocalEpochs(Protocol):
-    """This broker's epoch, and the highest controller epoch that it has accepted."""
-
-    @property
-    def broker_epoch(self) -> int: ...
-
-    @property
-    def controller_epoch(self) -> int: ...
+    def accept_controller_epoch(self, controller_epoch: int) -> bool:
+        """False if a newer controller epoch is known; otherwise the epoch is recorded."""
+        if controller_epoch < self.controller_epoch:
+            return False
+        self.controller_epoch = controller_epoch
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +117,7 @@ class EpochChecks:
         return code
 
     def _epochs_above_next(self, body: LeaderAndIsrRequest) -> dict[TopicPartition, int]:
+        """Yields."""
         jumps: dict[TopicPartition, int] = {}
         for name, states in (
             (None, body.ungrouped_partition_states),

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
 
-from signalbox.broker.ports import ControllerRequests
+from signalbox.broker.epoch_checks import LocalEpochs
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
-
-
-class BrokerIdentity(Protocol):
-    @property
-    def node_id(self) -> int: ...
-
-    @property
-    def broker_epoch(self) -> int: ...
 
 
 class ProducerIdBlocks:
     """The broker's current block. When the process ends, unused ids of the block are lost: a gap, never a duplicate."""
 
-    def __init__(self, requests: ControllerRequests, identity: BrokerIdentity, request_timeout_ms: int) -> None:
+    def __init__(self, requests: ControllerChannel, identity: LocalEpochs, request_timeout_ms: int) -> None:
         self._requests = requests
         self._identity = identity
         self._request_timeout_ms = request_timeout_ms

@@ -27,15 +27,17 @@ from signalbox.broker.api_request import (
     settled,
 )
 from signalbox.broker.error_responses import error_response, failure
-from signalbox.broker.in_slices import in_slices
-from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, RequestObserver, TaskScheduler
+from signalbox.broker.metrics.request_observer import AuditingObserver
+from signalbox.broker.ports import ActiveController, Forwarder
 from signalbox.broker.quotas.throttling import NO_THROTTLING, Throttling
 from signalbox.broker.routes import Disposition, Route, RouteTable
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import is_long, own_time
 from signalbox.common.limits import LONG_FRAME_BYTES
 from signalbox.common.log_limiter import LogSource
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.common.waiting.promise import Promise
+from signalbox.network.inbound_request import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError
@@ -64,7 +66,7 @@ class Router:
         self,
         controller: ActiveController,
         forwarder: Forwarder,
-        observer: RequestObserver,
+        observer: AuditingObserver,
         clock: Clock,
         scheduler: TaskScheduler,
     ) -> None:
@@ -88,7 +90,8 @@ class Router:
         return self._routes.get(api_key)
 
     def submit(self, request: InboundRequest) -> None:
-        """Port of the network package: one request of a connection, which stays muted until this request has ended."""
+        """Port of the network package: one request of a connection, which stays muted until this request has ended.
+        Yields."""
         header, taken_at = request.header, self._clock.monotonic()
         route = self._routes.get(header.api_key)
         if route is None:
@@ -101,7 +104,7 @@ class Router:
 
     def _take(self, request: InboundRequest, route: Route, taken_at: float, resume: Resume) -> None:
         """Decode the request, call the handler and end the request. A response that comes later is finished by
-        `resume`."""
+        `resume`. Yields."""
         header, began = request.header, own_time(self._clock.monotonic)
         try:
             row = API_TABLE[header.api_key]
@@ -133,9 +136,9 @@ class Router:
     def _run_long(self, work: Callable[[], None]) -> None:
         self._scheduler.run(work, again=True)
 
-    def in_slices(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Future of the result of `work`, which runs as a cooperative task: for large responses that were awaited."""
-        return in_slices(self._scheduler, work)
+    def result_of(self, work: Callable[[], Any]) -> Awaitable[Any]:
+        """The result of `work`, which runs as a cooperative task: for large responses that were awaited."""
+        return self._scheduler.result_of(work)
 
     def ended(self, request: ApiRequest, response: FinalResponse, size_bytes: int) -> None:
         """Pass a completed request to the observer: a request of a connection, or the inner request of an Envelope."""
@@ -150,7 +153,7 @@ class Router:
 
     def decode(self, api_key: int, frame: bytes | memoryview, version: int, offset: int) -> Any:
         """The request's body; DecodeError when it does not parse. Bytes after the body are ignored, as in Kafka:
-        librdkafka sends three extra bytes with Metadata 13."""
+        librdkafka sends three extra bytes with Metadata 13. Yields."""
         decoder, route = self._decoders.get(api_key), self._routes.get(api_key)
         if route is None:
             raise DecodeError(f"API {api_key} is not served here")
@@ -204,6 +207,7 @@ class Router:
         task.add_done_callback(lambda done: resume(lambda: self._finish_future(inbound, request, done)))
 
     def _finish_future(self, inbound: InboundRequest, request: ApiRequest, done: asyncio.Future[FinalResponse]) -> None:
+        """Yields."""
         if done.cancelled():
             inbound.close_connection("the broker is stopping")
             return
@@ -212,9 +216,11 @@ class Router:
         self._finish(inbound, request, final)
 
     def _finish_promise(self, inbound: InboundRequest, request: ApiRequest, done: Promise[FinalResponse]) -> None:
+        """Yields."""
         self._finish(inbound, request, done.result() if done.error is None else self._failed(request, done.error))
 
     def _finish(self, inbound: InboundRequest, request: ApiRequest, response: FinalResponse) -> None:
+        """Yields."""
         row = self._routes[request.header.api_key].row
         try:
             size = self._end(inbound, request, response)
@@ -237,7 +243,7 @@ class Router:
                     message.release_incrementally()
 
     def _end(self, inbound: InboundRequest, request: ApiRequest, response: FinalResponse) -> int:
-        """End the request; returns the size of its response in bytes."""
+        """End the request; returns the size of its response in bytes. Yields."""
         size, began = 0, own_time(self._clock.monotonic)
         throttle_ms = self._throttling.settle(request, response)
         if throttle_ms > 0:
@@ -258,7 +264,7 @@ class Router:
 
     def encode(self, request: ApiRequest, response: ResponseMessage) -> list[Any]:
         """Response header and body as chunks, at the request's version; UNKNOWN_SERVER_ERROR if the response cannot be
-        encoded. Raises StringTooLong if that contains the client's too long string, too."""
+        encoded. Raises StringTooLong if that contains the client's too long string, too. Yields."""
         header = request.header
         head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
         try:
@@ -283,6 +289,6 @@ class Router:
 
 def _check_strings(body: Any, version: int) -> None:
     """StringTooLong for a request with a string that could be stored and never be returned: everyone who asks for the
-    metadata would lose the connection. Kafka fails such a request too, when it writes the record."""
+    metadata would lose the connection. Kafka fails such a request too, when it writes the record. Yields."""
     if body is not None:
         body.encode_long(version) if is_long() else body.encode_chunks(version)

@@ -129,3 +129,11 @@ def build_route_table(
     if missing or without_route:
         raise ValueError(f"routes without a handler: {missing}; handlers without a route: {without_route}")
     return {int(row.api_key): Route(row, handlers[row.api_key], ceilings.get(row.api_key, NEWEST)) for row in rows}
+
+
+def served_versions() -> dict[int, tuple[int, int]]:
+    """API key → (lowest, highest) version that the network accepts, on every listener: those of the route table. The
+    network itself limits a forced control plane further."""
+    return {
+        int(row.api_key): (API_TABLE[row.api_key].min_version, API_TABLE[row.api_key].max_version) for row in ROUTES
+    }

@@ -6,7 +6,7 @@ any depth of calls, and the task continues in a later round of the event loop. O
 `yield_if_due` does nothing. Other code may run while a task has yielded, so only loops over the request's own data may
 yield.
 
-`transport/task_scheduler.py` drives it. Why greenlets: docs/decisions/0013.
+`common/scheduling/task_scheduler.py` runs the tasks in turn. Why greenlets, why one scheduler: decisions 0013, 0037.
 """
 
 from __future__ import annotations
@@ -24,13 +24,25 @@ Value = TypeVar("Value")
 
 
 class CooperativeTask(greenlet):
-    """`deadline`: the monotonic time at which the running slice is over; `slices`: how many slices the task has had;
-    `away_s`: seconds for which other code ran between them, if the driver of the task keeps count."""
+    """`deadline`: the monotonic time at which the running slice is over; `slices`: how many slices the task has had, if
+    the driver of the task keeps count; `away_s`: seconds for which other code ran between its slices."""
 
     deadline = 0.0
     slices = 0
     away_s = 0.0
-    left_at = 0.0
+    _left_at = 0.0
+
+    def run_slice(self, slice_s: float) -> None:
+        """Continue until the task yields, which it does after `slice_s` seconds, or is complete (`dead`). Raises what
+        the task raises."""
+        started = monotonic()
+        if self._left_at:
+            self.away_s += started - self._left_at
+        self.deadline = started + slice_s
+        try:
+            self.switch()
+        finally:
+            self._left_at = monotonic()
 
 
 def yield_if_due() -> None:

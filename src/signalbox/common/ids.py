@@ -2,6 +2,9 @@
 
 A Kafka uuid is 16 raw bytes in memory (what the codec reads and writes) and 22 characters of unpadded, URL-safe base64
 in text (JSON payloads, `meta.properties`, command lines).
+
+A forwarding id identifies a forwarded request in all its retries; an Envelope carries it beside the client's bytes, in
+a tagged field, which brokers without support for it ignore (KIP-482).
 """
 
 from __future__ import annotations
@@ -9,11 +12,20 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from struct import Struct
+from struct import error as struct_error
 from typing import NamedTuple
 
 ZERO_UUID = bytes(16)
 # Kafka reserves the first two ids: zero means "none", one is the id of the metadata topic.
 _RESERVED = (ZERO_UUID, bytes(15) + b"\x01")
+
+MAX_RANGES = 40  # a line stays readable; the partitions that are left out are counted
+FORWARDING_ID_TAG = 10_590  # far above the tags that Kafka assigns one by one; after KIP-590
+_FORWARDING_ID = Struct(">iqqq")
+UNKNOWN_CONTROLLER_EPOCH = -1
 
 
 class TopicPartition(NamedTuple):
@@ -51,3 +63,64 @@ def uuid_bytes(text: str) -> bytes:
     if len(value) != 16:
         raise ValueError(f"{text!r} is not a uuid: {len(value)} bytes instead of 16")
     return value
+
+
+def partition_list(partitions: Iterable[TopicPartition]) -> str:
+    """Many partitions in one log line, `flights-0..5,7 __consumer_offsets-3`: topics in alphabetical order, consecutive
+    partitions as one range."""
+    ranges: list[tuple[str, int, int]] = []
+    for topic, partition in sorted(partitions):
+        if ranges and ranges[-1][0] == topic and ranges[-1][2] == partition - 1:
+            ranges[-1] = (topic, ranges[-1][1], partition)
+        else:
+            ranges.append((topic, partition, partition))
+    pieces: dict[str, list[str]] = {}
+    for topic, first, last in ranges[:MAX_RANGES]:
+        pieces.setdefault(topic, []).append(str(first) if first == last else f"{first}..{last}")
+    text = " ".join(f"{topic}-{','.join(numbers)}" for topic, numbers in pieces.items())
+    left = sum(last - first + 1 for _, first, last in ranges[MAX_RANGES:])
+    return f"{text} and {left} more" if left else text
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardingId:
+    """`number` counts the forwarded requests of broker `broker_id` within `broker_epoch`. All requests below
+    `settled_below` are answered, or the broker has given them up: the controller can delete their stored responses."""
+
+    broker_id: int
+    broker_epoch: int
+    number: int
+    settled_below: int = 0
+
+    def encode(self) -> bytes:
+        """28 bytes: int32, three int64."""
+        return _FORWARDING_ID.pack(self.broker_id, self.broker_epoch, self.number, self.settled_below)
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """The part that makes it unique."""
+        return self.broker_id, self.broker_epoch, self.number
+
+
+def decode_forwarding_id(data: bytes | None) -> ForwardingId | None:
+    """None if there is no id, or if `data` is not one of Signalbox."""
+    if data is None:
+        return None
+    try:
+        return ForwardingId(*_FORWARDING_ID.unpack(data))
+    except struct_error:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class StorePosition:
+    """The position of a metadata store in its history, as brokers keep it in their log directories (decision 0028).
+    `incarnation` is the id of one history of a cluster's metadata, `generation` counts how often its brokers have
+    advanced it, `controller_epoch` is the one in `/controller_epoch` (UNKNOWN_CONTROLLER_EPOCH: it cannot be read)."""
+
+    incarnation: str
+    generation: int
+    controller_epoch: int
+
+    def __str__(self) -> str:
+        return f"incarnation={self.incarnation}, generation={self.generation}, controller epoch={self.controller_epoch}"

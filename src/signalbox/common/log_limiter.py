@@ -1,14 +1,17 @@
-"""Limits log lines that a peer can cause: one, or a few, per kind and source address in an interval.
+"""Limits log lines: those that a peer can cause, and those of an operation that fails again and again.
 
 A peer that sends a million malformed requests must neither fill the log nor hide the lines of other peers. So every
-source has a line of its own, and the first line after an interval says how many were suppressed. At most MAX_SOURCES
-windows are kept at once; the sources beyond that share one line of each kind.
+source has lines of its own, one or a few per kind in an interval, and the first line after an interval says how many
+were suppressed. At most MAX_SOURCES windows are kept at once; the sources beyond that share one line of each kind.
 
 The node's log handler limits the lines of all loggers (`ClientLineLimits`). `with LogSource(client address):` surrounds
 code that handles a client's request; lines that it logs below ERROR belong to that source. A task that is created there
 inherits the source from asyncio, but only until the `with` block ends: what the task does later is the node's own work.
 `extra=CLIENT_CAUSED` marks the few ERROR lines that a client can cause at will; all other ERROR lines are about the
 node and are never limited.
+
+Of an operation that is retried the transitions are logged: when it begins to fail, when the reason changes, when it
+recovers. There is no line for each try.
 """
 
 from __future__ import annotations
@@ -115,3 +118,30 @@ class ClientLineLimits(logging.Filter):
         if suppressed:
             record.msg = f"{record.msg}{suppressed}"
         return suppressed is not None
+
+
+class TransitionLog:
+    """For one operation that is retried. `recovery` is the line for its recovery; empty: no line."""
+
+    def __init__(self, log: logging.Logger, recovery: str = "", level: int = logging.WARNING) -> None:
+        self._log = log
+        self._recovery = recovery
+        self._level = level
+        self._last_failure: str | None = None
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the operation is failing."""
+        return self._last_failure is not None
+
+    def failed(self, line: str) -> None:
+        """One more try has failed, for the reason in `line`."""
+        if line != self._last_failure:
+            self._last_failure = line
+            self._log.log(self._level, "%s", line)
+
+    def recovered(self) -> None:
+        """A try succeeded."""
+        if self._last_failure is not None and self._recovery:
+            self._log.info("%s", self._recovery)
+        self._last_failure = None

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from signalbox.broker.authorization.broker_principals import BrokerPrincipalRule
 from signalbox.common.clock import Clock
 from signalbox.common.config.config_table import ConfigFault, Value
-from signalbox.common.config.import_path import load_class
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.store.port import MetadataStore
-from signalbox.security.acl_authorizer import AclAuthorizer
+from signalbox.security.acl_authorizer import AclAuthorizer, parse_networks
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer, parse_super_users
-from signalbox.security.forwarded_acl_changes import parse_networks
+from signalbox.security.class_loading import load_class
 
 Values = Mapping[str, Value]
 _KEY = "authorizer.class.name"
@@ -89,9 +89,11 @@ def _fault(name: str, error: Exception) -> ConfigFault:
     return ConfigFault(_KEY, name, f"cannot be made: {error}", remedy)
 
 
-def open_acl_repository(store: MetadataStore, clock: Clock, authorizer: Authorizer) -> AclRepository | None:
+def open_acl_repository(
+    store: MetadataStore, clock: Clock, scheduler: TaskScheduler, authorizer: Authorizer
+) -> AclRepository | None:
     """Returns the repository of the cluster's ACLs, which gives each change to the built-in authorizer. None for any
     other authorizer, also for a subclass of the built-in one: it has its own view of ACLs."""
     if type(authorizer) is not AclAuthorizer:
         return None
-    return AclRepository(store, clock, authorizer.replace_view)
+    return AclRepository(store, clock, scheduler, authorizer.replace_view)

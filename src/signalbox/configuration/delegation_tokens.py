@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 
 from signalbox.common.clock import Clock
 from signalbox.common.config.config_table import Value
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.metadata.token_repository import TokenRepository, Tokens
 from signalbox.security.delegation_token import TokenSecret
-from signalbox.security.sasl.salts import Salts
+from signalbox.security.sasl.derived_credentials import TokenCredentials
 from signalbox.security.sasl.scram import TokenLogin
-from signalbox.security.sasl.token_credentials import TokenCredentials
+from signalbox.security.sasl.scram_messages import Salts
 
 TOKEN_SECRET = "delegation.token.secret.key"
 _OLD_NAME = "delegation.token.master.key"
@@ -30,25 +31,24 @@ def token_secret(values: Mapping[str, Value]) -> TokenSecret | None:
 
 
 class DelegationTokens:
-    """The cluster's tokens on this broker; implements `broker/ports.TokenReading`. `on_changed` is called with the
+    """The cluster's tokens on this broker, which `repository` reads. `on_changed` is called with the
     expiry time (ms) of each changed token, None for a token that was removed."""
 
-    def __init__(self, store: MetadataStore, clock: Clock, secret: TokenSecret, salts: Salts) -> None:
+    def __init__(
+        self, store: MetadataStore, clock: Clock, scheduler: TaskScheduler, secret: TokenSecret, salts: Salts
+    ) -> None:
         self.secret = secret
         self.on_changed: Callable[[Mapping[str, int | None]], None] = lambda ends_ms: None
         self._known: Tokens = {}
         self._credentials = TokenCredentials(secret, salts)
-        self._repository = TokenRepository(store, clock, self._changed)
+        self.repository = TokenRepository(store, clock, scheduler, self._changed)
 
     async def start(self) -> None:
-        await self._repository.start()
+        await self.repository.start()
 
     async def stop(self) -> None:
-        await self._repository.stop()
+        await self.repository.stop()
         self._credentials.close()
-
-    async def current(self) -> Tokens:
-        return await self._repository.current()
 
     def login(self, mechanism: str, token_id: str) -> TokenLogin | None:
         """Returns the login of a token; with an expired token the session ends as it begins, as in Kafka."""

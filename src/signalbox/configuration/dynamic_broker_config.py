@@ -10,8 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from signalbox.common.config.config_table import ConfigTable, Dynamic, Value
-from signalbox.common.config.listener_key import LISTENER_PREFIX, read_listener_key
+from signalbox.common.config.config_table import LISTENER_PREFIX, ConfigTable, Dynamic, Value, read_listener_key
 from signalbox.common.config.old_keys import current_name, old_name_warning
 from signalbox.configuration.check.config_warnings import unknown_key
 from signalbox.metadata.config_repository import ConfigRepository

@@ -12,6 +12,7 @@ from typing import Any
 from signalbox.common.clock import Clock
 from signalbox.common.config.config_table import ConfigFault, Value
 from signalbox.common.config.start_error import StartError, reason
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.zookeeper_access import access_faults, zookeeper_access
 from signalbox.metadata import layout
 from signalbox.metadata.store.port import MetadataStore, StoreError
@@ -42,16 +43,17 @@ def check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
     return []
 
 
-async def open_store(values: Mapping[str, Any], clock: Clock) -> MetadataStore:
-    """Returns the store with an open session; `values` have passed `check_store`. StartError names the key to
-    change."""
+async def open_store(values: Mapping[str, Any], clock: Clock, scheduler: TaskScheduler | None = None) -> MetadataStore:
+    """Returns the store with an open session; `values` have passed `check_store`. A node passes its `scheduler`.
+    StartError names the key to change."""
     key, setting = store_setting(values)
     remedy = "Put that right and start again"
     try:
         if setting.startswith(_ZOOKEEPER):
             store = _zookeeper(setting.removeprefix(_ZOOKEEPER), values)
         else:
-            store = SqliteMetadataStore(Path(setting.removeprefix(_SQLITE)), values["broker.session.timeout.ms"], clock)
+            path, timeout_ms = Path(setting.removeprefix(_SQLITE)), values["broker.session.timeout.ms"]
+            store = SqliteMetadataStore(path, timeout_ms, clock, scheduler)
         try:
             await store.open_session()
         except BaseException:

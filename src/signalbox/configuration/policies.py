@@ -14,10 +14,10 @@ from typing import Any
 
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
 from signalbox.common.config.config_table import ConfigFault, Value
-from signalbox.common.config.import_path import load_class
 from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.controller.ports import AlterConfigPolicy, CreateTopicPolicy, PolicyViolation
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.security.class_loading import load_class
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from signalbox.common.config.config_table import ConfigFault
-from signalbox.common.config.import_path import load_class
 from signalbox.common.inter_broker_protocol import FORWARDING_FROM, INTER_BROKER_PROTOCOL_KEY
 from signalbox.network.listeners.network_settings import ListenerSettings, NetworkSettings
+from signalbox.security.class_loading import load_class
 from signalbox.security.principal import (
     AuthenticationEvidence,
     DefaultPrincipalBuilder,

@@ -16,8 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from signalbox.common.config.config_table import ConfigFault, Value
-from signalbox.common.config.java_properties import java_property
-from signalbox.network.listeners.jaas_location import JAAS_FILE_KEY, JAVA_PROPERTY
+from signalbox.network.listeners.jaas_location import JAAS_FILE_KEY, JAVA_PROPERTY, java_property
 from signalbox.network.listeners.listener_security import read_jaas_file
 from signalbox.network.listeners.network_settings import ListenerSettings
 from signalbox.security.jaas import LoginModule

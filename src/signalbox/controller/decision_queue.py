@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from signalbox.common.clock import Clock
-from signalbox.common.transition_log import TransitionLog
+from signalbox.common.log_limiter import TransitionLog
 from signalbox.controller.event_batch import ControllerEvent, EventBatch
 from signalbox.metadata.store.port import StoreFull
 from signalbox.protocol.error_table import Error

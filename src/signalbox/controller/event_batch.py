@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.log_limiter import CLIENT_CAUSED, LogSource, current_source
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_requests.control_batch import ControlBatch
 from signalbox.controller.decision import Decision
@@ -42,16 +43,6 @@ from signalbox.protocol.message import Message
 log = logging.getLogger(__name__)
 
 MAX_DECISIONS_PER_COMMIT = 256  # a limit, so that the first response of a batch need not wait for too many others
-
-
-T = TypeVar("T")
-
-
-class InSlices(Protocol):
-    """Runs a cooperative task (`common/cooperative_task.py`) so that the event loop runs other code between its slices;
-    returns the task's result."""
-
-    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class ResponseFuture(Protocol):
@@ -93,27 +84,13 @@ class EventBatch:
         """The events of the batch that have no future or whose future is not complete."""
         return [event for event in self.taken if event.future is None or not event.future.done()]
 
-    async def run(self, queue: deque[ControllerEvent], store: MetadataStore, fence: Fence, in_slices: InSlices) -> None:
+    async def run(
+        self, queue: deque[ControllerEvent], store: MetadataStore, fence: Fence, scheduler: TaskScheduler
+    ) -> None:
         """Decide the waiting events and store the records. Raises the store's errors (StoreFull: there is no room for
-        all of it), and ConcurrentMetadataUpdate if all of it has to be decided again; each decision is run by
-        `in_slices`."""
-        operations: list[Operation] = []
-        while queue and len(self.taken) < MAX_DECISIONS_PER_COMMIT:
-            event = queue.popleft()
-            self.taken.append(event)
-            before, shared_version = len(operations), self.context.shared_version
-            try:
-                operations += await in_slices(partial(self._decide, event))
-            except BadOperation as bad:
-                with LogSource(event.source):
-                    log.warning("Metadata change rejected, its records cannot be stored: %s", bad)
-                event.fail(Error.INVALID_REQUEST)
-            except Exception:
-                with LogSource(event.source):
-                    log.exception("Metadata change failed unexpectedly; nothing of it is stored", extra=CLIENT_CAUSED)
-                event.fail(Error.UNKNOWN_SERVER_ERROR)
-            if self.context.shared_version != shared_version:  # the event applied direct metadata writes of brokers
-                reject_older_decisions(operations[:before])
+        all of it), and ConcurrentMetadataUpdate if all of it has to be decided again. The decisions are one cooperative
+        task."""
+        operations = await scheduler.result_of(partial(self._decide_waiting, queue))
         # A response that changes nothing is checked against the fence, too: a controller that was stopped and resumed
         # must not return a state that another controller has changed meanwhile.
         if operations or any(event.future is not None for event in self.taken):
@@ -138,6 +115,28 @@ class EventBatch:
                     raise
             if shared_version != self.context.shared_version:
                 self.context = replace(self.context, shared_version=shared_version)
+
+    def _decide_waiting(self, queue: deque[ControllerEvent]) -> list[Operation]:
+        """The operations to store for the waiting events, and for those that arrive meanwhile. Yields."""
+        operations: list[Operation] = []
+        while queue and len(self.taken) < MAX_DECISIONS_PER_COMMIT:
+            event = queue.popleft()
+            self.taken.append(event)
+            before, shared_version = len(operations), self.context.shared_version
+            try:
+                operations += self._decide(event)
+            except BadOperation as bad:
+                with LogSource(event.source):
+                    log.warning("Metadata change rejected, its records cannot be stored: %s", bad)
+                event.fail(Error.INVALID_REQUEST)
+            except Exception:
+                with LogSource(event.source):
+                    log.exception("Metadata change failed unexpectedly; nothing of it is stored", extra=CLIENT_CAUSED)
+                event.fail(Error.UNKNOWN_SERVER_ERROR)
+            if self.context.shared_version != shared_version:  # the event applied direct metadata writes of brokers
+                reject_older_decisions(operations[:before])
+            yield_if_due()
+        return operations
 
     def _decide(self, event: ControllerEvent) -> list[Operation]:
         """The operations to store for one decision; if it fails, nothing has changed. Yields."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from signalbox.common.forwarding_id import ForwardingId
+from signalbox.common.ids import ForwardingId
 from signalbox.common.limits import MAX_FORWARDED_RESPONSE_BYTES
 from signalbox.controller.context import ControllerContext, StoredResponse
 from signalbox.controller.decision import Decision

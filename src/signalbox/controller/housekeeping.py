@@ -12,7 +12,7 @@ from signalbox.controller.topics.topic_deletion import retry_replica_deletions
 
 def housekeeping(context: ControllerContext, inputs: Inputs) -> Decision:
     """Move leadership back to preferred replicas, if enabled; complete reassignments that can be completed; repeat the
-    requests of deletions that are not complete."""
+    requests of deletions that are not complete. Yields."""
     balance = rebalance_leaders(context, inputs) if inputs.settings.auto_leader_rebalance_enable else Decision()
     moved = finish_moves(context, balance.records)
     again = (

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol
 
 from signalbox.common.endpoint import Endpoint
-from signalbox.common.forwarding_id import ForwardingId
+from signalbox.common.ids import ForwardingId
 from signalbox.protocol.message import Message
 
 

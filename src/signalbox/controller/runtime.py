@@ -18,14 +18,13 @@ import logging
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from signalbox.common.clock import Clock, SystemClock
-from signalbox.common.cooperative_task import CooperativeTask
-from signalbox.common.forwarding_id import ForwardingId
-from signalbox.common.ids import TopicPartition
+from signalbox.common.ids import ForwardingId, TopicPartition
+from signalbox.common.log_limiter import TransitionLog
 from signalbox.common.metrics import NOT_RECORDED, Histogram
-from signalbox.common.transition_log import TransitionLog
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.brokers.broker_restarts import waited_long_enough
 from signalbox.controller.brokers.change_log import log_changes
 from signalbox.controller.brokers.failure_detector import FailureDetector
@@ -60,9 +59,6 @@ from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
-SLICE_S = 0.0002  # decisions run this long before the event loop runs other code
 _RETRY_S = 0.5  # between two tries to claim while there is no controller, or the store does not respond
 _RECHECK_S = 5.0  # the same while there is a controller: the watch reports changes, this covers a lost notification
 _A_DAY_S = 86_400.0  # the longest sleep of a periodic task: the event loop's clock cannot hold 2^63 ms ("never")
@@ -71,13 +67,15 @@ _NO_CONTROLLER = -1
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What the controller works with: channels to brokers, this node's metadata cache, and a probe for dead brokers.
+    """What the controller works with: channels to brokers, this node's metadata cache, its scheduler of cooperative
+    tasks, and a probe for dead brokers.
     `updates_own_cache`: no broker runs on this node, so the controller itself keeps the metadata up to date (F15).
     `until_applied` records the milliseconds from the beginning of a decision to a broker's response to the LeaderAndIsr
     that follows from it."""
 
     channels: BrokerChannels
     cache: MetadataCache
+    scheduler: TaskScheduler
     probe: BrokerProbe | None = None
     updates_own_cache: bool = False
     until_applied: Histogram = NOT_RECORDED
@@ -107,7 +105,6 @@ class Controller:
         self._election_log = TransitionLog(log)
         self._claim_in_doubt = False
         self._end_reason = ""  # the reason why the controller epoch has to end, if it has to
-        self._slice_start = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
         self._election_task: asyncio.Task[None] | None = None
         self._cancel_watch: Callable[[], None] | None = None
@@ -229,7 +226,9 @@ class Controller:
             self._dependencies.cache.forget()
         if self._inputs.token_secret is not None:
             await layout.create_roots(self._store, TOKEN_FOLDERS)
-        self._context = await load_context(self._store, self._node_id, claim.controller_epoch, lambda: asyncio.sleep(0))
+        self._context = await load_context(
+            self._store, self._node_id, claim.controller_epoch, self._dependencies.scheduler
+        )
         self._initial_epochs = frozenset(broker.broker_epoch for broker in self._context.brokers.values())
         self._queue.add_first(ControllerEvent(lambda now: take_over(now, self._inputs)))
         # The watches open after the load, followed by one read: it finds changes in between, nothing older.
@@ -274,9 +273,9 @@ class Controller:
 
     async def _run_batch(self, claim: Claim, context: ControllerContext) -> None:
         batch = EventBatch(context)
-        began = self._slice_start = self._clock.monotonic()
+        began, scheduler = self._clock.monotonic(), self._dependencies.scheduler
         try:
-            await batch.run(self._queue.begin(batch), self._store, claim.fence, self._in_slices)
+            await batch.run(self._queue.begin(batch), self._store, claim.fence, scheduler)
         except ConcurrentMetadataUpdate:
             self._queue.retry(batch, await self._store_events.shared_metadata_update())
             return
@@ -286,26 +285,13 @@ class Controller:
         self._context = batch.context
         self._queue.stored(batch)
         self._targets.follow(batch.context.brokers)
-        await self._in_slices(partial(self._send_control_requests, batch, began))
-        decisions = [decision for _, decision in batch.decided]
-        logged = partial(log_changes, context, decisions, self._node_stops, self._initial_epochs)
-        self.unclean_elections += await self._in_slices(logged)
+        await scheduler.result_of(partial(self._publish, batch, context, began))
         self._cache_is_current = True
         for event, decision in batch.decided:
             complete_event(event, decision, self._dependencies.cache, self._spawn)
 
-    async def _in_slices(self, work: Callable[[], T]) -> T:
-        """Run `work` as a cooperative task: after each slice the event loop runs other code. Short ones share a
-        slice."""
-        task = CooperativeTask(work)
-        while True:
-            task.deadline = self._slice_start + SLICE_S
-            result: T = task.switch()
-            await self._yield_now()
-            if task.dead:
-                return result
-
-    def _send_control_requests(self, batch: EventBatch, began: float) -> None:
+    def _publish(self, batch: EventBatch, before: ControllerContext, began: float) -> None:
+        """Send the control requests of a batch that is stored, and log its changes to `before`. Yields."""
         listener = self._inputs.settings.inter_broker_listener
         for broker_id, request in batch.control_batch.requests(batch.context, listener):
             self._send(broker_id, request, began)
@@ -313,11 +299,8 @@ class Controller:
             for update in batch.control_batch.local_requests(batch.context):
                 self._dependencies.cache.apply_update_metadata(update)
         self._await_members(batch.control_batch.awaited, batch.context)
-
-    async def _yield_now(self) -> None:
-        if self._clock.monotonic() - self._slice_start > SLICE_S:
-            await asyncio.sleep(0)
-            self._slice_start = self._clock.monotonic()
+        decisions = [decision for _, decision in batch.decided]
+        self.unclean_elections += log_changes(before, decisions, self._node_stops, self._initial_epochs)
 
     def _send(self, broker_id: int, request: Message, began: float) -> None:
         if self._targets.reaches(broker_id):

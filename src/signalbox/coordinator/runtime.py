@@ -12,10 +12,12 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
 from signalbox.common.ids import TopicPartition
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.common.waiting.promise import Promise, gather
 from signalbox.coordinator.batch_builder import BatchBuilder
@@ -38,23 +40,32 @@ def new_member_suffix() -> str:
     return str(uuid.uuid4())
 
 
+@dataclass(frozen=True, slots=True)
+class ShardType(Generic[S]):
+    """`make_shard` is called at each election of a partition; `serde` is that of the shard's records."""
+
+    make_shard: MakeShard[S]
+    serde: RecordSerde
+
+
 class CoordinatorRuntime(Generic[S]):
-    """Must be used on a running loop. `make_shard` is called at each election of a partition. The owner of `deadlines`
-    closes them after `stop`."""
+    """Must be used on a running loop, which is that of `scheduler`. The owner of `deadlines` closes them after
+    `stop`."""
 
     def __init__(
         self,
         log: CoordinatorLog,
-        serde: RecordSerde,
-        make_shard: MakeShard[S],
+        shards: ShardType[S],
         deadlines: Deadlines,
+        scheduler: TaskScheduler,
         settings: RuntimeSettings,
     ) -> None:
         self._log = log
-        self._serde = serde
-        self._make_shard = make_shard
+        self._serde = shards.serde
+        self._make_shard = shards.make_shard
+        self._scheduler = scheduler
         self._settings = settings
-        self._builder = BatchBuilder(serde, deadlines.clock, settings)
+        self._builder = BatchBuilder(shards.serde, deadlines.clock, settings)
         self._contexts: dict[int, CoordinatorContext[S]] = {}
         self._deadlines = deadlines
         self._loaded_partitions: list[int] = []  # partitions since the last log message about them
@@ -80,9 +91,7 @@ class CoordinatorRuntime(Generic[S]):
             loaded.complete(None)
 
         logger.debug("coordinator of %s-%d: loading at leader epoch %d", self._log.topic, partition, leader_epoch)
-        run_in_slices(
-            asyncio.get_running_loop, context.load(self._log, self._serde, self._settings.load_buffer_bytes), finish
-        )
+        run_in_slices(self._scheduler, context.load(self._log, self._serde, self._settings.load_buffer_bytes), finish)
         return loaded
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
@@ -115,7 +124,7 @@ class CoordinatorRuntime(Generic[S]):
         unloaded: Promise[None] = Promise()
         context.phase = Phase.CLOSED
         context.writes.close()
-        run_in_slices(asyncio.get_running_loop, context.shard.unload(), lambda: unloaded.complete(None))
+        run_in_slices(self._scheduler, context.shard.unload(), lambda: unloaded.complete(None))
         return unloaded
 
     def _log_when_settled(self) -> None:
@@ -175,12 +184,12 @@ class CoordinatorRuntime(Generic[S]):
         """Run background work on every active shard, in slices, and write its decisions. No request waits for it."""
         for context in self._contexts.values():
             if context.phase is Phase.ACTIVE:
-                run_in_slices(asyncio.get_running_loop, context.sweep(work(context.shard)))
+                run_in_slices(self._scheduler, context.sweep(work(context.shard)))
 
     def _schedule_maintenance(self, context: CoordinatorContext[S]) -> None:
         def maintenance() -> None:
             if context.phase is Phase.ACTIVE:
-                run_in_slices(asyncio.get_running_loop, context.sweep(context.shard.maintenance()))
+                run_in_slices(self._scheduler, context.sweep(context.shard.maintenance()))
                 self._schedule_maintenance(context)
 
         self._deadlines.add(self._settings.maintenance_interval_ms, maintenance)

@@ -1,29 +1,21 @@
-"""Runs an iterator in short slices, so that loading a partition never delays a request.
-
-The work is an iterator of small steps. A slice runs steps until its time is over; the rest follows in the next
-iteration of the event loop, after everything else that is ready.
-"""
+"""Runs an iterator of small steps as a cooperative task, so that loading a partition never delays a request."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from signalbox.coordinator.loop_port import GetLoop
-
-# Together with the last step this stays below 200 µs, the time that any code may keep the event loop.
-SLICE_SECONDS = 0.000_150
+from signalbox.common.cooperative_task import yielding
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 
 
-def run_in_slices(get_loop: GetLoop, steps: Iterator[None], finished: Callable[[], None] = lambda: None) -> None:
-    """Run `steps` to the end, from the next iteration of the loop on, then call `finished`."""
-    loop = get_loop()
+def run_in_slices(
+    scheduler: TaskScheduler, steps: Iterator[object], finished: Callable[[], None] = lambda: None
+) -> None:
+    """Run `steps` to the end, from the next round of the event loop on, then call `finished`."""
 
-    def run_slice() -> None:
-        until = loop.time() + SLICE_SECONDS
-        for _ in steps:
-            if loop.time() >= until:
-                loop.call_soon(run_slice)
-                return
+    def run() -> None:
+        for _ in yielding(steps):
+            pass
         finished()
 
-    loop.call_soon(run_slice)
+    scheduler.run_soon(run)

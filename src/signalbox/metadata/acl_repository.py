@@ -8,8 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from signalbox.common.clock import Clock
+from signalbox.common.cooperative_task import yielding
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.metadata.change_notifications import ChangeNotifications, Following
 from signalbox.metadata.entries.acl_entries import (
     ACL_FOLDERS,
@@ -30,14 +33,16 @@ from signalbox.security.acl_view import AclIndex
 log = logging.getLogger(__name__)
 
 _MOST_READ_SINGLY = 64  # with more changed patterns all ACLs are read, as one tree
-_DECODED_PER_SLICE = 10  # patterns; then the event loop runs other work
 
 
 class AclRepository:
     """`changed` is called with every new index, the first one included."""
 
-    def __init__(self, store: MetadataStore, clock: Clock, changed: Callable[[AclIndex], None]) -> None:
+    def __init__(
+        self, store: MetadataStore, clock: Clock, scheduler: TaskScheduler, changed: Callable[[AclIndex], None]
+    ) -> None:
         self._store = store
+        self._scheduler = scheduler
         self._changed = changed
         self._index = AclIndex()
         reading = asyncio.Lock()
@@ -90,10 +95,15 @@ class AclRepository:
 
     async def _take(self, found: dict[ResourcePattern, Entry | None]) -> None:
         """Runs once at a time: the caller holds the lock of the notifications."""
+        changed = await self._scheduler.result_of(partial(self._changes_in, found))
+        if changed or self._index.stamp == 0:
+            self._index = self._index.with_changes(changed)
+            self._changed(self._index)
+
+    def _changes_in(self, found: dict[ResourcePattern, Entry | None]) -> dict[ResourcePattern, Entries]:
+        """The entries that differ from those of the index. Yields."""
         changed: dict[ResourcePattern, Entries] = {}
-        for number, (pattern, entry) in enumerate(found.items()):
-            if number % _DECODED_PER_SLICE == _DECODED_PER_SLICE - 1:
-                await asyncio.sleep(0)
+        for pattern, entry in yielding(found.items()):
             path = acl_path(pattern)
             try:
                 entries = () if entry is None else decode_acls(path, entry.data)
@@ -102,6 +112,4 @@ class AclRepository:
                 continue
             if entries != self._index.entries_on(pattern):
                 changed[pattern] = entries
-        if changed or self._index.stamp == 0:
-            self._index = self._index.with_changes(changed)
-            self._changed(self._index)
+        return changed

@@ -1,8 +1,8 @@
 """A broker's copy of the cluster's metadata, updated by the controller's UpdateMetadata requests. Finalized features,
 which these do not contain, come from the store.
 
-A request takes `cache.image` once and keeps it. Code that acts on changes subscribes; code that waits for a change uses
-`wait_until`, which costs nothing between changes.
+A request takes `cache.image` once and keeps it; replication, which needs one fact at a time, asks the cache. Code that
+acts on changes subscribes; code that waits for a change uses `wait_until`, which costs nothing between changes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
+from signalbox.common.ids import TopicPartition
 from signalbox.metadata.delta import apply_update_metadata
 from signalbox.metadata.entries.feature_levels import FinalizedFeatures
 from signalbox.metadata.image import EMPTY_IMAGE, NO_CONTROLLER, MetadataImage
@@ -58,6 +59,18 @@ class MetadataCache:
         """Discard all brokers and topics: metadata from an earlier controller epoch may be out of date."""
         old = self.image
         self._take(MetadataImage({}, {}, {}, (NO_CONTROLLER, 0), old.stamp + 1, old.features), set())
+
+    def is_alive(self, broker_id: int) -> bool:
+        """Whether the broker is registered (and so can join an ISR or be a leader to fetch from)."""
+        return self.image.is_alive(broker_id)
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        return self.image.topic_name(topic_id)
+
+    def leader_of(self, topic_partition: TopicPartition) -> tuple[int, int] | None:
+        """(leader id or -1, leader epoch); None if the cluster does not have the partition."""
+        partition = self.image.partition(*topic_partition)
+        return None if partition is None else (partition.leader, partition.leader_epoch)
 
     def subscribe(self, listener: ImageListener) -> Callable[[], None]:
         """Call `listener` after every change, until the returned function is called."""

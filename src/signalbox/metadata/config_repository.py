@@ -12,7 +12,7 @@ from signalbox.metadata.change_notifications import ChangeNotifications, Followi
 from signalbox.metadata.entries.entity_config import Configs, decode_config_change, decode_configs
 from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.layout import CONFIG, CONFIG_CHANGES, DEFAULT_ENTITY
-from signalbox.metadata.store.port import Entry, MetadataStore
+from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,15 @@ class ConfigRepository:
     async def catch_up(self) -> None:
         """Read all changes up to now, without waiting for the watch; StoreError."""
         await self._changes.catch_up()
+
+    async def current(self) -> Mapping[str, Configs]:
+        """The configs of all entities with all changes stored before this call; the cached ones when the store is
+        unavailable."""
+        try:
+            await self._changes.catch_up()
+        except StoreError as error:
+            log.warning("Cached users and quotas are used, the metadata store is unavailable: %s", error)
+        return self._configs
 
     def topic_config(self, topic: str) -> Configs:
         """The configs that are set for a topic (without defaults)."""

@@ -8,8 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from signalbox.common.clock import Clock
+from signalbox.common.cooperative_task import yielding
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.metadata.change_notifications import ChangeNotifications, Following
 from signalbox.metadata.entries.delegation_token import TOKEN_FOLDERS, decode_token, decode_token_change
 from signalbox.metadata.entries.json_text import BadEntry
@@ -22,14 +25,20 @@ log = logging.getLogger(__name__)
 Tokens = Mapping[str, DelegationToken]
 
 _MOST_READ_SINGLY = 64  # with more changed tokens all tokens are read, as one tree
-_DECODED_PER_SLICE = 50  # tokens; then the event loop runs other work
 
 
 class TokenRepository:
     """`changed(tokens, ids)` is called with every new mapping, the first one included."""
 
-    def __init__(self, store: MetadataStore, clock: Clock, changed: Callable[[Tokens, Iterable[str]], None]) -> None:
+    def __init__(
+        self,
+        store: MetadataStore,
+        clock: Clock,
+        scheduler: TaskScheduler,
+        changed: Callable[[Tokens, Iterable[str]], None],
+    ) -> None:
         self._store = store
+        self._scheduler = scheduler
         self._changed = changed
         self._tokens: Tokens = {}
         following = Following(TOKEN_CHANGES, decode_token_change, self._load, self._load_all)
@@ -69,10 +78,13 @@ class TokenRepository:
 
     async def _take(self, found: Mapping[str, Entry | None]) -> None:
         """Runs once at a time: the caller holds the lock of the notifications."""
+        self._tokens = await self._scheduler.result_of(partial(self._with, found))
+        self._changed(self._tokens, found)
+
+    def _with(self, found: Mapping[str, Entry | None]) -> Tokens:
+        """The tokens with those that were read. Yields."""
         tokens = dict(self._tokens)
-        for number, (token_id, entry) in enumerate(found.items()):
-            if number % _DECODED_PER_SLICE == _DECODED_PER_SLICE - 1:
-                await asyncio.sleep(0)
+        for token_id, entry in yielding(found.items()):
             tokens.pop(token_id, None)
             if entry is None:
                 continue
@@ -80,5 +92,4 @@ class TokenRepository:
                 tokens[token_id] = decode_token(token_path(token_id), entry.data)
             except BadEntry as error:
                 log.error("Corrupt delegation token ignored: %s", error)
-        self._tokens = tokens
-        self._changed(tokens, found)
+        return tokens

@@ -100,8 +100,9 @@ _SERVER_ROWS: tuple[_Row, ...] = (
      "The time in milliseconds after which a connection is closed if the peer reads no byte of a pending response."),
     ("signalbox.connection.setup.timeout.ms", _L, 10_000, at_least(1),
      "The maximum time in milliseconds for the TLS handshake and the authentication of a connection."),
-    ("signalbox.data.plane.slice.us", _I, 100, at_least(1),
-     "The maximum time in microseconds that the data plane runs before the control plane is polled."),
+    ("signalbox.event.loop.slice.us", _I, 100, at_least(1),
+     "The length of a slice in microseconds: the data plane and every long task run for about this time before the"
+     " event loop polls again."),
     ("signalbox.data.plane.measure.polls", _B, False, None,
      "Whether the metrics include the time between two polls of the control plane."),
 )  # fmt: skip

@@ -19,9 +19,9 @@ from signalbox.security.principal import DefaultPrincipalBuilder, PrincipalBuild
 if TYPE_CHECKING:
     from signalbox.network.connection import Connection
     from signalbox.network.inbound_request import InboundRequest
-    from signalbox.network.listeners.listener_table import ListenerRow
 
 ServedVersions = Mapping[int, tuple[int, int]]
+"""API key → (lowest, highest) version that the broker serves. A forced control plane serves fewer (`Listener`)."""
 
 
 class RequestSink(Protocol):
@@ -48,13 +48,6 @@ class FastPath(Protocol):
         ...
 
 
-class ApiGate(Protocol):
-    def versions(self, listener: ListenerRow) -> ServedVersions:
-        """API key → (lowest, highest) version that the broker serves on this listener; called once, when the listener
-        starts."""
-        ...
-
-
 class ConnectionWatcher(Protocol):
     """Notified of every connection that may send requests: after authentication, and when it is closed."""
 
@@ -68,7 +61,7 @@ class NetworkPorts:
     """The dependencies of the socket server. Only the first two have no default."""
 
     request_sink: RequestSink
-    api_gate: ApiGate
+    served_versions: ServedVersions
     fast_path: FastPath | None = None
     watcher: ConnectionWatcher | None = None
     audit: AuditSink = field(default_factory=NullAudit)

@@ -100,6 +100,7 @@ class Message(Struct):
 
 
 def _release_incrementally(struct: Struct) -> None:
+    """Yields."""
     for field in struct._spec.fields:
         if not field.is_array or not field.is_struct:
             continue

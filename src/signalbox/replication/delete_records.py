@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from signalbox.common.internal_topics import INTERNAL_TOPICS
 from signalbox.common.waiting.promise import Promise
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
-from signalbox.replication.ports import ClusterView
 from signalbox.replication.waiting.purgatory import Purgatory
 
 TO_HIGH_WATERMARK = -1
@@ -26,7 +26,7 @@ class RecordDeletion:
 
     __slots__ = ("_cluster", "_offset", "partition", "result")
 
-    def __init__(self, cluster: ClusterView, index: int) -> None:
+    def __init__(self, cluster: MetadataCache, index: int) -> None:
         self._cluster = cluster
         self._offset = -1
         self.partition: Partition | None = None
@@ -96,7 +96,7 @@ class DelayedDeleteRecords:
 
 def delete_records(
     hosted: HostedPartitions,
-    cluster: ClusterView,
+    cluster: MetadataCache,
     purgatory: Purgatory,
     request: DeleteRecordsRequest,
     authorize: Callable[[str], bool] | None = None,

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.common.limits import MAX_UNHOSTED_REJECTIONS
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.partition import NO_LEADER, Partition
-from signalbox.replication.ports import ClusterView
 from signalbox.replication.produce.rejected_sequences import RejectedSequences
 from signalbox.replication.topic_stats import TopicStats, total
 
@@ -18,7 +18,7 @@ class HostedPartitions:
     """Partitions by topic and index, and topic names by id from LeaderAndIsr (which may arrive before
     UpdateMetadata)."""
 
-    def __init__(self, cluster: ClusterView) -> None:
+    def __init__(self, cluster: MetadataCache) -> None:
         self._cluster = cluster
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._names: dict[bytes, str] = {}

@@ -118,6 +118,7 @@ def find_offset(
 
 
 def _find_by_time(log: Log, timestamp: int) -> Search:
+    """Yields."""
     return log.offset_of_max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
 
 
@@ -128,6 +129,7 @@ def _partition_response(
     request: ListOffsetsRequest,
     version: int,
 ) -> Unpacking[PartitionResponse]:
+    """Yields."""
     index, wanted = request_partition.partition_index, request_partition.timestamp
     if wanted < 0 and version < _FROM_VERSION.get(wanted, version + 1):
         return _rejection(index, Error.UNSUPPORTED_VERSION)

@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
-from signalbox.protocol.messages.fetch import FetchRequest
-from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.storage.log_config import LogConfig
-
-
-class ClusterView(Protocol):
-    """The cluster as of the last UpdateMetadata."""
-
-    def is_alive(self, broker_id: int) -> bool:
-        """Whether the broker is registered (and so can join an ISR or be a leader to fetch from)."""
-        ...
-
-    def topic_name(self, topic_id: bytes) -> str | None: ...
-
-    def leader_of(self, topic_partition: TopicPartition) -> tuple[int, int] | None:
-        """(leader id or -1, leader epoch); None if the cluster does not have the partition."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,32 +31,6 @@ class AlterPartitionSender(Protocol):
     ) -> None:
         """`on_response` gets the response, or the error for which there is none. The sender finds the active
         controller itself; it calls `on_response` before this returns only if the sender is closed."""
-        ...
-
-
-OnResponse = Callable[[Any | Exception], None]
-
-
-class LeaderChannel(Protocol):
-    """A fetcher's channel to one leader broker: requests and responses in order, on the data loop."""
-
-    def send(self, request: FetchRequest | ListOffsetsRequest, on_response: OnResponse) -> None:
-        """`on_response` gets the response message, or the exception for which there is none (not connected, closed,
-        timed out); never before this returns. Record fields of a response are valid during the call only."""
-        ...
-
-    def reconnect(self) -> None:
-        """Close the connection soon; the next request opens another to the broker's endpoint of that time."""
-        ...
-
-    def close(self) -> None:
-        """Close the channel; `on_response` is not called any more."""
-        ...
-
-
-class LeaderChannels(Protocol):
-    def open(self, broker_id: int) -> LeaderChannel:
-        """A channel to the broker's inter-broker listener; it connects and reconnects automatically."""
         ...
 
 

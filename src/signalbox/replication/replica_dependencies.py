@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from signalbox.common.clock import Clock
-from signalbox.common.waiting.deadlines import Deadlines, Timers
+from signalbox.common.waiting.deadlines import Deadlines
+from signalbox.metadata.cache import MetadataCache
+from signalbox.replication.follower.leader_channel import ReconnectingChannels
 from signalbox.replication.ports import (
     AlterPartitionSender,
-    ClusterView,
-    LeaderChannels,
     LeadershipListener,
     TopicConfigs,
 )
 from signalbox.replication.waiting.purgatory import AtIterationEnd, Purgatory
 from signalbox.storage.files.background import Background, InlineBackground
-
-_SLICE = 200
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -29,10 +24,10 @@ class Dependencies:
 
     broker_id: int
     broker_epoch: Callable[[], int]
-    cluster: ClusterView
+    cluster: MetadataCache
     configs: TopicConfigs
     alter_partition: AlterPartitionSender
-    leaders: LeaderChannels
+    leaders: ReconnectingChannels
     listeners: list[LeadershipListener] = field(default_factory=list)
 
 
@@ -43,17 +38,16 @@ class Scheduler:
 
     def __init__(
         self,
-        clock: Clock,
-        timers: Timers,
+        deadlines: Deadlines,
         at_iteration_end: AtIterationEnd,
         run_long: Callable[[Callable[[], None]], None],
         threads: Background | None = None,
     ) -> None:
         self.run_long = run_long
         self.threads = threads or InlineBackground()
-        self.clock = clock
+        self.clock = deadlines.clock
         self.at_iteration_end = at_iteration_end
-        self.deadlines = Deadlines(clock, timers)
+        self.deadlines = deadlines
         self.purgatory = Purgatory(self.deadlines, at_iteration_end)
 
     def every(self, interval_ms: float, action: Callable[[], None]) -> None:
@@ -64,17 +58,3 @@ class Scheduler:
             self.run_long(action)
 
         self.deadlines.add(interval_ms, run)
-
-    def in_slices(self, items: Sequence[T], action: Callable[[T], None], done: Callable[[], None]) -> None:
-        """Run `action` on every item, 200 items at a time, so that a long list does not delay other requests."""
-
-        def run(start: int) -> None:
-            for item in items[start : start + _SLICE]:
-                action(item)
-            following = start + _SLICE
-            if following < len(items):
-                self.deadlines.add(0, lambda: run(following))
-            else:
-                done()
-
-        run(0)

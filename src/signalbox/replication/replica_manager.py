@@ -15,6 +15,7 @@ import math
 import random
 from collections.abc import Sequence
 
+from signalbox.common.cooperative_task import yielding
 from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
@@ -119,21 +120,16 @@ class ReplicaManager:
 
     def shrink_isrs(self) -> None:
         """Propose ISRs without the lagging followers. After a pause of this process one check is skipped: the
-        followers' fetches are still in the socket buffers."""
+        followers' fetches are still in the socket buffers. Yields."""
         now, due = self.scheduler.clock.monotonic(), self._shrink_due
         self._shrink_due = now + self.config.lag_time_max_ms / 1000
         if now > due:
             return
-        clock, max_lag_ms, changes = self.scheduler.clock, self.config.lag_time_max_ms, self.isr_changes
-
-        def propose(partition: Partition) -> None:
-            changes.submit(partition, propose_shrink(partition, clock.now_ms(), max_lag_ms))
-
-        def done() -> None:
-            changes.dispatch()
-            self.corrupt_logs.retry()
-
-        self.scheduler.in_slices(list(self.hosted), propose, done)
+        clock, max_lag_ms = self.scheduler.clock, self.config.lag_time_max_ms
+        for partition in yielding(list(self.hosted)):
+            self.isr_changes.submit(partition, propose_shrink(partition, clock.now_ms(), max_lag_ms))
+        self.isr_changes.dispatch()
+        self.corrupt_logs.retry()
 
     def checkpoint_high_watermarks(self) -> None:
         """Write the high watermarks of all partitions to disk."""
@@ -174,8 +170,13 @@ class ReplicaManager:
                 self._apply_configs(partition)
 
     def update_topic_defaults(self) -> None:
-        """Apply changed broker defaults of topic configs to all partitions, in slices."""
-        self.scheduler.in_slices(list(self.hosted), self._apply_configs, lambda: None)
+        """Apply changed broker defaults of topic configs to all partitions, by a cooperative task."""
+
+        def apply() -> None:
+            for partition in yielding(list(self.hosted)):
+                self._apply_configs(partition)
+
+        self.scheduler.run_long(apply)
 
     def _apply_configs(self, partition: Partition) -> None:
         configs, topic = self._dependencies.configs, partition.topic_partition.topic
@@ -222,6 +223,7 @@ class ReplicaManager:
     def offsets_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest, authorize: Authorize | None = None
     ) -> OffsetForLeaderEpochResponse:
+        """Yields."""
         return offsets_for_leader_epoch(self.hosted, request, authorize)
 
     def delete_records(

@@ -91,6 +91,7 @@ def _lags(partition: Partition) -> bool:
 
 
 def _waiting_appends(manager: ReplicaManager) -> int:
+    """Yields."""
     waiting = 0
     for partition in list(manager.hosted):
         waiting += len(partition.waiting_appends)
@@ -99,6 +100,7 @@ def _waiting_appends(manager: ReplicaManager) -> int:
 
 
 def _count(manager: ReplicaManager, counts: Callable[[Partition], bool]) -> float:
+    """Yields."""
     matching = 0
     for partition in list(manager.hosted):
         matching += counts(partition)

@@ -8,8 +8,7 @@ from __future__ import annotations
 import logging
 
 from signalbox.common.cooperative_task import no_yield
-from signalbox.common.ids import ZERO_UUID, TopicPartition
-from signalbox.common.partition_list import partition_list
+from signalbox.common.ids import ZERO_UUID, TopicPartition, partition_list
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.follower.corrupt_logs import CorruptLogs
 from signalbox.replication.follower.fetchers import Fetchers
@@ -124,7 +123,8 @@ class RoleChanges:
             listener.on_resigned(partition.topic_partition, partition.leader_epoch)
 
     def done(self) -> None:
-        """All partitions of a request are processed: start the fetchers, so that the first fetch has all of them."""
+        """All partitions of a request are processed: start the fetchers, so that the first fetch has all of them.
+        Yields."""
         to_follow, self._to_follow = self._to_follow, {}
         elected, self._elected = self._elected, []
         if elected:

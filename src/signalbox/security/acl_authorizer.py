@@ -1,6 +1,9 @@
 """The built-in authorizer: super users, then ACLs with the rules of Kafka's AclAuthorizer (KIP-11, KIP-290, KIP-679).
 
-0. `signalbox.authorizer.forwarded.acl.changes.from` may reject a change of ACLs that another broker forwarded.
+0. `signalbox.authorizer.forwarded.acl.changes.from` may reject a change of ACLs that another broker forwarded (F8). A
+   broker that forwards acts for its client: an attacker who controls one broker could change ACLs in any user's name.
+   The context has the client address that the forwarding broker sent. The rule applies to super users too; clients
+   connected to the active controller itself are not affected.
 1. A super user is allowed.
 2. ACLs of the resource: its literal name, `*`, every prefix. No ACL of any user → `allow.everyone.if.no.acl.found`.
 3. A matching DENY rejects; else a matching ALLOW allows; else rejected.
@@ -13,8 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from ipaddress import IPv6Address
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
+from signalbox.protocol.api_table import ApiKey
 from signalbox.security.acl import (
     WILDCARD,
     AccessControlEntry,
@@ -25,10 +29,11 @@ from signalbox.security.acl import (
     ResourceType,
 )
 from signalbox.security.acl_view import AclIndex, AclView, Entries
-from signalbox.security.forwarded_acl_changes import Networks, rejects
 from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 
+Networks = tuple[IPv4Network | IPv6Network, ...]
+_ACL_CHANGES = frozenset({ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS})
 _IMPLIED_BY: dict[AclOperation, frozenset[AclOperation]] = {
     AclOperation.DESCRIBE: frozenset({AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE, AclOperation.ALTER}),
     AclOperation.DESCRIBE_CONFIGS: frozenset({AclOperation.ALTER_CONFIGS}),
@@ -62,7 +67,7 @@ class AclAuthorizer:
     def authorize(
         self, context: RequestContext, operation: AclOperation, resource_type: ResourceType, resource_name: str
     ) -> bool:
-        if rejects(self._forwarded_from, context):
+        if is_rejected_forward(self._forwarded_from, context):
             return False
         if context.principal in self._super_users:
             return True
@@ -126,3 +131,22 @@ def _dominates(denied: ResourcePattern, allowed: ResourcePattern) -> bool:
             return False
         return allowed.name.startswith(denied.name)
     return allowed.pattern_type is PatternType.LITERAL and allowed.name == denied.name
+
+
+def parse_networks(texts: Iterable[str]) -> Networks:
+    """`10.0.0.0/8`, `fd00::/8`, or a single address; ValueError names the invalid piece."""
+    networks = []
+    for text in texts:
+        try:
+            networks.append(ip_network(text, strict=False))
+        except ValueError:
+            raise ValueError(f"{text!r} is no network such as 10.0.0.0/8 or fd00::/8") from None
+    return tuple(networks)
+
+
+def is_rejected_forward(networks: Networks, context: RequestContext) -> bool:
+    """Whether this is a forwarded change of ACLs from another network. Without networks nothing is rejected."""
+    if not networks or context.forwarding_principal is None or context.request_type not in _ACL_CHANGES:
+        return False
+    address = ip_address(context.client_address)
+    return not any(address in network for network in networks)

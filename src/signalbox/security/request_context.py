@@ -7,7 +7,7 @@ context (`forwarded`) with the original principal and address; `forwarding_princ
 from __future__ import annotations
 
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.common.forwarding_id import ForwardingId
+from signalbox.common.ids import ForwardingId
 from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
 
 

@@ -12,6 +12,7 @@ from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.producer import Producer, ProducerSettings
 from signalbox.common.audit_event import AUDIT_TOPIC
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.server.audit_topic_limits import set_missing_limits
 from signalbox.server.telemetry import Telemetry
 
@@ -19,7 +20,6 @@ NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 
 # The timeout is seven days, so that the producer does not give up a batch: it is not known whether such a batch was
 # written.
-_EVENTS_PER_SLICE = 8
 _DELIVERY_TIMEOUT_MS = 7 * 24 * 3_600_000
 
 
@@ -35,8 +35,10 @@ class TopicDelivery:
         self,
         settings: Callable[[], ClientSettings],
         create_topic: Callable[[], Awaitable[tuple[int, str]]],
+        scheduler: TaskScheduler,
         topic_configs: Mapping[str, str] = NO_CONFIGS,
     ) -> None:
+        self._scheduler = scheduler
         self._settings = settings
         self._create_topic = create_topic
         self._topic_configs = topic_configs
@@ -47,10 +49,8 @@ class TopicDelivery:
     async def deliver(self, key: bytes, values: Sequence[bytes]) -> None:
         producer = self._producer or await self._open()
         acknowledged = []
-        for number, value in enumerate(values, 1):
+        async for value in self._scheduler.yielding(values):
             acknowledged.append(await producer.send(AUDIT_TOPIC, value, key))
-            if not number % _EVENTS_PER_SLICE:
-                await asyncio.sleep(0)
         await producer.flush()
         await asyncio.gather(*acknowledged)
         if self._limits_task is None and self._client is not None:

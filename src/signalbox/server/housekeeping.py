@@ -7,9 +7,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from signalbox.broker.audit.audit_rollups import ROLLUP_WINDOW_S
-from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.cooperative_task import yielding
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.protocol.error_table import KafkaError
 from signalbox.server.audit_delivery import AuditWriter
@@ -30,16 +32,16 @@ class Chore:
 
 
 class Housekeeping:
-    """Runs chores as cooperative tasks in `run`. A chore that fails is logged and retried at its next interval."""
+    """Runs chores as cooperative tasks. A chore that fails is logged and retried at its next interval."""
 
     def __init__(
         self,
-        run: Callable[[Callable[[], None]], None],
+        scheduler: TaskScheduler,
         chores: Sequence[Chore],
         audit: AuditWriter,
         scrubbing: Scrubbing | None = None,
     ) -> None:
-        self._run = run
+        self._scheduler = scheduler
         self._chores = [*chores, Chore(ROLLUP_WINDOW_S, audit.flush_rollups)]
         self._audit = audit
         self._scrubbing = scrubbing
@@ -47,7 +49,7 @@ class Housekeeping:
 
     def start(self, broker_epoch: int) -> None:
         """Start the tasks; the audit trail is written with the broker epoch."""
-        work = [repeat(chore, self._run) for chore in self._chores]
+        work = [repeat(chore, self._scheduler) for chore in self._chores]
         if self._scrubbing is not None:
             work.append(self._scrubbing.run())
         if self._audit.enabled:
@@ -89,29 +91,25 @@ def _milliseconds(dynamic: DynamicBrokerConfig, key: str) -> int:
     return value
 
 
-async def repeat(chore: Chore, run: Callable[[Callable[[], None]], None]) -> None:
-    """Run a chore again and again, as a cooperative task in `run`."""
+async def repeat(chore: Chore, scheduler: TaskScheduler) -> None:
+    """Run a chore again and again, as a cooperative task."""
     # The event loop's clock cannot represent Kafka's "never" (2^63 ms), so a wait is limited to a day.
     wait_s = chore.every_s if chore.first_s is None else chore.first_s
     while True:
         await asyncio.sleep(min(wait_s, 86_400.0))
         wait_s = chore.every_s
-        done = asyncio.Event()
-        run(lambda ended=done: _do(chore.action, ended))  # type: ignore[misc]
-        await done.wait()
+        await scheduler.result_of(partial(_do, chore.action))
 
 
-def _do(action: Callable[[], object], ended: asyncio.Event) -> None:
-    """One round, as a cooperative task: the loop serves requests between two slices."""
+def _do(action: Callable[[], object]) -> None:
+    """One round, as a cooperative task: the loop serves requests between two slices. Yields."""
     try:
         slices = action()
         if isinstance(slices, Iterator):
-            for _ in slices:
-                yield_if_due()
+            for _ in yielding(slices):
+                pass
     except KafkaError as error:
         log.warning("Background task failed (%s) and is retried at its next interval", error)
     except Exception:
         # Catches everything: otherwise the task would silently stop for good.
         log.exception("Background task failed; it is retried at its next interval")
-    finally:
-        ended.set()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 from signalbox.common.config.config_table import Value
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.storage.validation.log_scrub import LogScrub, Piece
 
 _log = logging.getLogger(__name__)
@@ -23,12 +25,12 @@ class Scrubbing:
         self,
         scrub: LogScrub,
         values: Callable[[], Mapping[str, Value]],
-        run_long: Callable[[Callable[[], None]], None],
+        scheduler: TaskScheduler,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._scrub = scrub
         self._values = values
-        self._run_long = run_long
+        self._scheduler = scheduler
         self._pause = pause
 
     async def run(self) -> None:
@@ -69,25 +71,7 @@ class Scrubbing:
         return await ended
 
     async def _check(self, data: bytes) -> None:
-        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        def work() -> None:
-            if ended.done():
-                return  # the broker stops
-            failure = None
-            try:
-                self._scrub.check_piece(data)
-            except Exception as error:
-                failure = error
-            if ended.done():
-                return  # the broker stopped between two slices
-            if failure is None:
-                ended.set_result(None)
-            else:
-                ended.set_exception(failure)
-
-        self._run_long(work)
-        await ended
+        await self._scheduler.result_of(partial(self._scrub.check_piece, data))
 
     def _interval_s(self) -> float:
         # The event loop's clock cannot represent Kafka's "never" (2^63 ms).

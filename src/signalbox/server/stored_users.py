@@ -1,5 +1,4 @@
-"""Users and configs read from the metadata store: the credentials of SASL/SCRAM users, and the stored configs of every
-entity, for the APIs that describe users and quotas.
+"""Users read from the metadata store: the credentials of SASL/SCRAM users.
 
 A user is looked up at every login, so a user that was created or removed on another broker counts here as soon as the
 change is observed.
@@ -9,20 +8,19 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Mapping
 
 from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.configuration.delegation_tokens import DelegationTokens
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import user_entity
-from signalbox.metadata.store.port import StoreError
-from signalbox.security.sasl.salts import Salts, random_salt
 from signalbox.security.sasl.scram import TokenLogin
 from signalbox.security.sasl.scram_messages import (
     MIN_ITERATIONS,
     SCRAM_MECHANISMS,
+    Salts,
     ScramCredential,
     credential_from_salted,
+    random_salt,
 )
 from signalbox.security.sasl.stored_credential import BadCredential, decode_credential, encode_credential
 
@@ -63,17 +61,3 @@ class StoredUsers:
 
     def salt(self, mechanism: str, name: str) -> bytes:
         return self._salts.of(mechanism, name)
-
-
-class CurrentConfigs:
-    """Implements `broker/ports.StoredConfigs`."""
-
-    def __init__(self, repository: ConfigRepository) -> None:
-        self._repository = repository
-
-    async def current(self) -> Mapping[str, Mapping[str, str]]:
-        try:
-            await self._repository.catch_up()
-        except StoreError as error:
-            log.warning("Cached users and quotas are used, the metadata store is unavailable: %s", error)
-        return self._repository.entities()

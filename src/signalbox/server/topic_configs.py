@@ -9,7 +9,6 @@ from signalbox.common.config.config_table import Value
 from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.metadata.config_repository import ConfigRepository
-from signalbox.metadata.entries.entity_config import client_metrics_entity
 from signalbox.replication.ports import TopicSettings
 from signalbox.storage.config_rows import topic_defaults
 from signalbox.storage.log_config import LogConfig
@@ -44,22 +43,3 @@ class TopicConfigView:
         if values is not self._seen:
             self._seen, self._defaults = values, topic_defaults(values)
         return self._defaults
-
-
-class ConfigValuesView:
-    """The same repository as an implementation of `broker/ports.ConfigValues`."""
-
-    def __init__(self, repository: ConfigRepository) -> None:
-        self._repository = repository
-
-    def topic_overrides(self, topic: str) -> Mapping[str, str]:
-        return self._repository.topic_config(topic)
-
-    def broker_overrides(self, broker_id: int) -> Mapping[str, str]:
-        return self._repository.broker_config(broker_id)
-
-    def broker_default_overrides(self) -> Mapping[str, str]:
-        return self._repository.broker_default_config()
-
-    def client_metrics_overrides(self, subscription: str) -> Mapping[str, str]:
-        return self._repository.entity(client_metrics_entity(subscription))

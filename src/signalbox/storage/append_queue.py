@@ -159,7 +159,7 @@ class AppendQueue:
         self._commit_group()
 
     def _write_in_pieces(self) -> None:
-        """`_write_group` for a large group; yields. The buffers must not change until it is complete."""
+        """`_write_group` for a large group. Yields: the buffers must not change until it is complete."""
         buffers = self._buffers
         if not buffers:
             return

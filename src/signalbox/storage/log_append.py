@@ -253,7 +253,7 @@ class LogAppends(AppendQueue):
         self.next_offset = self.log_end_offset = base_offset
 
     def _passes_fast_validation(self, batch: Buffer, header: tuple[int, ...], now_ms: int) -> bool:
-        """The fast validation: True for a complete, ordinary batch of a client without any fault."""
+        """The fast validation: True for a complete, ordinary batch of a client without any fault. Yields."""
         _, length, _, magic, crc, attributes, delta, base_timestamp, max_timestamp, pid, epoch, sequence, count = header
         rules = self._rules
         return (

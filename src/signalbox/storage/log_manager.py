@@ -15,10 +15,9 @@ from functools import partial
 from signalbox.common.clock import Clock
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.start_error import StartError, reason
-from signalbox.common.cooperative_task import no_yield, yield_if_due
-from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
+from signalbox.common.cooperative_task import no_yield, yield_if_due, yielding
+from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid, partition_list
 from signalbox.common.metrics import Metrics, NullMetrics
-from signalbox.common.partition_list import partition_list
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.directories.clean_shutdown import UNKNOWN_BROKER_EPOCH, read_and_remove_marker, write_marker
 from signalbox.storage.directories.log_directory import LogDirectory
@@ -186,7 +185,7 @@ class LogManager:
             self._retire_log(existing)
 
     def close(self, broker_epoch: int = -1) -> None:
-        """Makes everything durable and marks the shutdown as clean where that succeeded."""
+        """Makes everything durable and marks the shutdown as clean where that succeeded. Yields."""
         self.moves.cancel_all()
         self.flush_appends()
         unclean = set()
@@ -202,6 +201,7 @@ class LogManager:
             directory.unlock()
 
     def _mark_clean_shutdown(self, directory: LogDirectory, broker_epoch: int) -> None:
+        """Yields."""
         try:
             self._checkpoint_directory(directory, sync=True)
             write_marker(directory.disk.file_system, directory.path, broker_epoch)
@@ -275,7 +275,7 @@ class LogManager:
         _retire_folder(log, log.body.directory, log.body.folder)
 
     def _on_moved(self, log: Log, directory: LogDirectory, folder: str) -> None:
-        """A log was moved: deletes the old files and corrects the checkpoints of both directories."""
+        """A log was moved: deletes the old files and corrects the checkpoints of both directories. Yields."""
         try:
             self._checkpoint_directory(log.body.directory)
             with directory.guard(f"deleting {folder}"):
@@ -318,19 +318,20 @@ class LogManager:
             return  # offline: the callbacks of the writes receive the error
 
     def checkpoint(self) -> None:
-        """Saves recovery points, log start offsets and high watermarks of all directories that are online."""
+        """Saves recovery points, log start offsets and high watermarks of all directories that are online. Yields."""
         for directory in self.directories:
             if directory.online:
                 self._checkpoint_directory(directory)
 
     def checkpoint_high_watermarks(self) -> None:
-        """Saves the high watermarks only."""
+        """Saves the high watermarks only. Yields."""
         for directory in self.directories:
             if directory.online:
                 offsets = _offsets(self._logs_in(directory), lambda log: log.high_watermark)
                 directory.write_checkpoint(HIGH_WATERMARK_FILE, offsets)
 
     def _checkpoint_directory(self, directory: LogDirectory, sync: bool = False) -> None:
+        """Yields."""
         logs = self._logs_in(directory)
         directory.write_checkpoint(RECOVERY_POINT_FILE, _offsets(logs, lambda log: log.body.recovery_point), sync)
         trimmed = [log for log in logs if log.body.starts_inside_segment()]
@@ -359,21 +360,19 @@ class LogManager:
             directory.removals.run_due(now_ms)
 
     def expire_producers(self, expiration_ms: int) -> int:
-        """Removes idempotent producers without a batch for `expiration_ms`; returns how many."""
+        """Removes idempotent producers without a batch for `expiration_ms`; returns how many. Yields."""
         now_ms = self._clock.now_ms()
         expired = 0
-        for log in self:
+        for log in yielding(self):
             expired += log.expire_producers(now_ms, expiration_ms)
-            yield_if_due()
         return expired
 
     def flush_due(self) -> None:
-        """Syncs the logs whose `flush.ms` has passed."""
+        """Syncs the logs whose `flush.ms` has passed. Yields."""
         now_ms = self._clock.now_ms()
-        for log in self:
+        for log in yielding(self):
             if log.online:
                 log.flush_if_due(now_ms)
-            yield_if_due()
 
 
 def _retire_folder(log: Log, directory: LogDirectory, folder: str) -> None:
@@ -388,7 +387,7 @@ def _epoch_and_end_offset(log: Log) -> tuple[int, int]:
 
 
 def _offsets(logs: list[Log], read: Callable[[Log], int]) -> dict[TopicPartition, int]:
-    """The values of a checkpoint, which may have thousands of logs: yields."""
+    """The values of a checkpoint, which may have thousands of logs. Yields."""
     offsets = {}
     for log in logs:
         offsets[log.topic_partition] = read(log)

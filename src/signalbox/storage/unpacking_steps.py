@@ -37,7 +37,7 @@ class UnpackingSteps(Generic[Result]):
         return None
 
     def finish(self) -> Result:
-        """Runs all remaining steps now and returns the result. Raises KafkaError."""
+        """Runs all remaining steps now and returns the result. Raises KafkaError. Yields."""
         finished = None
         while finished is None:
             try:

@@ -18,6 +18,8 @@ from typing import Any, Self, TypeVar
 
 from signalbox.common.config.properties_file import Properties
 from signalbox.configuration.configuration import read_node_config
+from signalbox.wiring.broker_node import broker_node
+from signalbox.wiring.broker_node_components import BrokerNodeComponents
 from signalbox.wiring.node import Node
 
 T = TypeVar("T")
@@ -47,7 +49,7 @@ class Cluster:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self.nodes: dict[int, Node] = {}
+        self.nodes: dict[int, Node[BrokerNodeComponents]] = {}
         self._listeners: dict[int, str] = {}  # of brokers that have run: a restarted broker keeps its addresses
 
     def __enter__(self) -> Self:
@@ -123,7 +125,7 @@ class Cluster:
         config, faults = read_node_config(Properties(f"broker {node_id}", values))
         if config is None:
             raise ValueError("\n".join(map(str, faults)))
-        node = Node(config)
+        node = broker_node(config)
         try:
             await node.start()
         except BaseException:

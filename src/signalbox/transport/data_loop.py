@@ -30,6 +30,7 @@ READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
 HANGUP = select.EPOLLHUP | select.EPOLLERR
 _MAX_EVENTS = 256
+_SLICES_OF_EXCLUSIVE_TASK = 2  # at a time: no other client is served until it is complete
 _STAGING_BYTES = 262_144  # several small file slices and the bytes between them
 
 
@@ -202,18 +203,14 @@ class DataLoop:
                 self._schedule_iteration()
 
     def _run_slice(self) -> bool:
-        """Run one slice of the task that runs alone, twice the budget; returns whether it was the last. Its errors are
+        """Run the next part of the task that runs exclusively; returns whether it was the last. Its errors are
         logged."""
         task = self._exclusive_task
         assert task is not None
-        started = time.monotonic()
-        task.away_s += started - task.left_at if task.left_at else 0.0
-        task.deadline = started + 2 * self._budget
         try:
-            task.switch()
+            task.run_slice(_SLICES_OF_EXCLUSIVE_TASK * self._budget)
         except Exception:
             log.exception("Unexpected error in an event of the data plane")
-        task.left_at = time.monotonic()
         if task.dead:
             self._exclusive_task = None
         return bool(task.dead)

@@ -9,12 +9,9 @@ from dataclasses import dataclass
 
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.endpoint import Endpoint
-from signalbox.common.metrics import Metrics
-from signalbox.configuration.security_config import SecurityConfig
 from signalbox.metadata.entries.registration import BrokerRegistration
-from signalbox.metadata.store.port import MetadataStore
-from signalbox.network.listeners.listener_table import ListenerTable
 from signalbox.server.controller_lookup import StoredControllerLookup
+from signalbox.wiring.node_context import NodeContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +34,17 @@ class ControllerChannels:
         await self.shutdown_channel.close()
 
 
-def build_controller_channels(
-    table: ListenerTable,
-    store: MetadataStore,
-    cluster_id: str,
-    security: SecurityConfig,
-    metrics: Metrics,
-    on_unreachable: Callable[[int], None],
-) -> ControllerChannels:
+def build_controller_channels(context: NodeContext, on_unreachable: Callable[[int], None]) -> ControllerChannels:
     """Returns both channels, not yet started. `on_unreachable` is called with the id of a controller that was connected
     and cannot be reached any more."""
-    own = table.inter_broker_listener_name
+    store, security, cluster_id = context.store, context.security, context.cluster_id
+    own = context.config.listeners.inter_broker_listener_name
     lookup = StoredControllerLookup(
         store, lambda registration: registration.privileged_endpoint(own), security.peers.of
     )
     channel = ControllerChannel(lookup, cluster_id, security.inter_broker, on_unreachable)
     lookup.on_change = channel.controller_changed
-    channel.expose(metrics, "forwarding")
+    channel.expose(context.metrics, "forwarding")
     shutdown_lookup = StoredControllerLookup(
         store, lambda registration: _shutdown_endpoint(registration, own), security.peers.of
     )

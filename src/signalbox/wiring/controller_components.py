@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from signalbox.client.inter_broker.death_probe import DeathProbe
 from signalbox.client.inter_broker.peer_channels import PeerChannels
-from signalbox.common.clock import Clock
 from signalbox.common.ids import new_uuid
-from signalbox.common.metrics import Metrics
 from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
-from signalbox.configuration.delegation_tokens import token_secret
-from signalbox.configuration.policies import Policies
-from signalbox.configuration.security_config import SecurityConfig
+from signalbox.configuration.policies import audited
 from signalbox.controller.controller_metrics import DECISION_TO_LEADER_AND_ISR, measure_controller
 from signalbox.controller.decision import Inputs, draw
 from signalbox.controller.runtime import Controller, Dependencies
 from signalbox.controller.settings import ControllerSettings
-from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.store.port import MetadataStore
+from signalbox.wiring.node_context import NodeContext
 
 
-def build_controller(
-    config: NodeConfig, store: MetadataStore, cluster_id: str, cache: MetadataCache, security: SecurityConfig,
-    policies: Policies, metrics: Metrics, clock: Clock,
-) -> tuple[Controller, PeerChannels]:  # fmt: skip
+def build_controller(context: NodeContext) -> tuple[Controller, PeerChannels]:
     """Returns a controller that has not joined the election yet. A connection that a broker closed is a hint for it
-    that the broker may be dead."""
+    that the broker may be dead. Its decisions do not wait for the tasks of the node's scheduler."""
+    config, security, metrics = context.config, context.security, context.metrics
     peers = PeerChannels(
-        cluster_id,
+        context.cluster_id,
         security.inter_broker,
         metrics,
         lambda broker_id, was_connected: controller.on_broker_connection_refused(broker_id, was_connected),
@@ -34,25 +27,33 @@ def build_controller(
     )
     controller = Controller(
         config.node_id,
-        store,
-        Dependencies(peers, cache, DeathProbe(), not config.runs_broker, metrics.histogram(DECISION_TO_LEADER_AND_ISR)),
-        controller_inputs(config, policies, clock),
-        clock,
+        context.store,
+        Dependencies(
+            peers,
+            context.cache,
+            context.scheduler.beside(),
+            DeathProbe(),
+            not config.runs_broker,
+            metrics.histogram(DECISION_TO_LEADER_AND_ISR),
+        ),
+        controller_inputs(context),
+        context.clock,
     )
     measure_controller(metrics, controller)
     return controller, peers
 
 
-def controller_inputs(config: NodeConfig, policies: Policies, clock: Clock) -> Inputs:
+def controller_inputs(context: NodeContext) -> Inputs:
     """The inputs of decisions besides the stored metadata."""
+    policies = audited(context.security.policies, context.telemetry.audit)
     return Inputs(
-        _settings(config),
+        _settings(context.config),
         draw,
         new_uuid,
-        clock.now_ms,
+        context.clock.now_ms,
         policies.create_topic,
         policies.alter_config,
-        token_secret(config.values),
+        context.token_secret,
     )
 
 

@@ -1,128 +1,161 @@
-"""One dedicated controller (F15): it registers for brokers only, takes part in the controller election, and serves the
-requests between brokers and itself.
+"""A dedicated controller (F15): its components, those of a broker without logs, replicas and coordinators, and their
+order.
 
-Start: open the store and read the cluster id; watch that no older copy replaces the store; bind the sockets, the
-metrics page's too; register; serve the sockets; join the election. Then it is ready, whichever node is elected. Stop:
-close the connections, leave the election; its claim, if it has one, ends with the session.
+It registers for brokers only, takes part in the controller election, and serves the requests between brokers and itself
+(`broker/routes.CONTROLLER_ROUTES`). It keeps a connection to the active controller, as brokers do, but sends nothing:
+if that connection closes, this is the first sign that another controller must be elected.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from typing import Any
+from collections.abc import Awaitable
+from dataclasses import dataclass
 
-from signalbox.common.clock import SystemClock
-from signalbox.configuration.check.taken_ids import reject_taken_id
+from signalbox.broker.api_request import ApiRequest, FinalResponse
+from signalbox.broker.forwarding.version_ceilings import parse_ceilings
+from signalbox.broker.metrics.request_observer import AuditingObserver
+from signalbox.broker.quotas.throttling import Throttling
+from signalbox.broker.router import Router
+from signalbox.broker.routes import CONTROLLER_ROUTES, build_route_table
+from signalbox.broker.routing.advertised_versions import AdvertisedVersions
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
+from signalbox.configuration.check.taken_by_other_nodes import reject_taken_id
 from signalbox.configuration.configuration import NodeConfig
-from signalbox.configuration.metadata_store import open_store, reject_unfinished_copy
-from signalbox.metadata.entries.cluster_id import read_or_create_cluster_id
-from signalbox.metadata.layout import broker_id_path, create_roots
-from signalbox.metadata.store.port import MetadataStore
-from signalbox.server.audit_delivery import AuditWriter
-from signalbox.server.housekeeping import Housekeeping
+from signalbox.configuration.quotas import follow_quotas
+from signalbox.controller.runtime import Controller
+from signalbox.metadata.broker_registrar import BrokerRegistrar
+from signalbox.metadata.layout import broker_id_path, controller_id_path
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.server.audit_delivery import TopicDelivery
+from signalbox.server.audit_topic_locator import AuditTopicLocator
+from signalbox.server.controller_lookup import StoredControllerLookup
 from signalbox.server.node_registration import controller_registration
-from signalbox.server.store.finalized_features import reject_unsupported_features
 from signalbox.server.store.store_guard import StoreGuard
-from signalbox.wiring.controller_node_components import ControllerNodeComponents, build_controller_node
+from signalbox.wiring.component import Component
+from signalbox.wiring.controller_components import build_controller
+from signalbox.wiring.handler_table import (
+    ControllerHandlerDependencies,
+    build_controller_handlers,
+    build_resource_authorizers,
+)
+from signalbox.wiring.node import Node
+from signalbox.wiring.node_components import (
+    NodeComponents,
+    build_metrics_page,
+    build_server,
+    housekeeping_component,
+    metrics_page_component,
+)
+from signalbox.wiring.node_context import NodeContext
 
-log = logging.getLogger(__name__)
 
-_AUDIT_DRAIN_S = 3.0
+@dataclass(slots=True, kw_only=True)
+class ControllerNodeComponents(NodeComponents):
+    """The components of a dedicated controller. `epochs.broker_epoch` is the epoch of its own registration."""
+
+    lookup: StoredControllerLookup
+    channel: ControllerChannel
+    store_guard: StoreGuard
 
 
-class ControllerNode:
-    """A controller that is not a broker."""
+def controller_node(config: NodeConfig) -> Node[ControllerNodeComponents]:
+    """Returns a dedicated controller that has not started."""
+    return Node(config, build_controller_node, controller_component_list)
 
-    def __init__(self, config: NodeConfig) -> None:
-        self.config = config
-        self.clock = SystemClock()
-        self._store: MetadataStore | None = None
-        self._components: ControllerNodeComponents | None = None
-        self._store_guard: StoreGuard | None = None
-        self._housekeeping: Housekeeping | None = None
-        self._failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._metrics_port = -1
 
-    @property
-    def components(self) -> ControllerNodeComponents:
-        """The running node's components; RuntimeError before `start`."""
-        if self._components is None:
-            raise RuntimeError("the node has not started")
-        return self._components
+def controller_component_list(node: ControllerNodeComponents) -> list[Component]:
+    """The components in the order of their start: sockets are bound before the node registers, served before it joins
+    the election. An older copy of the store is noticed from the beginning on. A stop closes the
+    listeners first; its claim, if it has one, ends with the session."""
+    context, server, channel, lookup = node.context, node.server, node.channel, node.lookup
+    config = context.config
 
-    async def start(self) -> None:
-        """Returns when the controller serves requests and takes part in the election. StartError names the key to
-        change; for other failures OSError, RuntimeError, StoreError and KafkaError."""
-        store = self._store = await open_store(self.config.values, self.clock)
-        await reject_unfinished_copy(store, self.config.values)
-        await create_roots(store)
-        await reject_unsupported_features(store, self.config.values)
-        cluster_id = await read_or_create_cluster_id(store)
-        components = self._components = await build_controller_node(
-            self.config, store, cluster_id, self.clock, self._fail
-        )
-        guard = self._store_guard = StoreGuard(store, self.config, self._fail)
-        await guard.start(directories=())
-        await components.server.start_listening()
-        if components.metrics_page is not None:
-            self._metrics_port = await components.metrics_page.start()
-        await reject_taken_id(store, self.config, broker_id_path(self.config.node_id), "a broker")
-        registration = controller_registration(self.config, components.server.table, self.clock.now_ms())
-        await components.registrar.register(registration)
-        await components.server.enable()
-        await components.controller.start()
-        components.lookup.start()
-        components.channel.start()
-        audit = AuditWriter(
-            components.telemetry,
-            components.audit_delivery,
-            self.config["signalbox.audit.enable"],
-            components.server.flush_audit,
-        )
-        self._housekeeping = Housekeeping(components.scheduler.run, (), audit)
-        self._housekeeping.start(components.epochs.broker_epoch)
-        log.info("controller %d of cluster %s is ready", self.config.node_id, cluster_id)
+    async def register() -> None:
+        await node.registrar.register(controller_registration(config, server.table, context.clock.now_ms()))
 
-    async def failed(self) -> str:
-        """Waits for a fatal failure of the node; returns the reason."""
-        return await self._failure
+    def start_channel() -> None:
+        lookup.start()
+        channel.start()
 
-    def describe(self) -> dict[str, Any]:
-        """Returns ids and the real addresses, for the program that started the node."""
-        table = self.components.server.table
-        return {
-            "node_id": self.config.node_id,
-            "cluster_id": self.components.cluster_id,
-            "broker_epoch": self.components.epochs.broker_epoch,
-            "listeners": {
-                endpoint.listener_name: f"{endpoint.host}:{endpoint.port}" for endpoint in table.controller_endpoints()
-            },
-            "bound": {row.name: f"{row.host or '127.0.0.1'}:{row.port}" for row in table},
-            "metrics": f"http://{self.config['signalbox.metrics.http.host']}:{self._metrics_port}/metrics"
-            if self._metrics_port > 0
-            else "",
-        }
+    async def stop_channel() -> None:
+        await lookup.stop()
+        await channel.close()
 
-    def work_done(self) -> int:
-        """A counter that grows while the node serves requests of others."""
-        components = self.components
-        return components.scheduler.slices + sum(plane.requests for plane in components.server.planes.values())
+    return [
+        *metrics_page_component(node),
+        Component(
+            name="metadata store guard",
+            start=lambda: node.store_guard.start(directories=()),
+            stop=lambda: node.store_guard.stop(controlled=False),
+            controlled_stop=lambda: node.store_guard.stop(controlled=True),
+        ),
+        Component(name="sockets", start=server.start_listening, stop=lambda: server.stop("the controller stops")),
+        Component(
+            name="check of the node id",
+            start=lambda: reject_taken_id(context.store, config, broker_id_path(config.node_id), "a broker"),
+        ),
+        Component(name="channels to brokers", stop=node.peers.close),
+        Component(name="registration", start=register, stop=node.registrar.stop),
+        Component(name="listeners", start=server.enable),
+        Component(name="controller", start=node.controller.start, stop=node.controller.stop),
+        Component(name="controller channel", start=start_channel, stop=stop_channel),
+        Component(name="requests in flight", stop=node.router.close),
+        Component(name="new connections", stop=server.stop_accepting),
+        housekeeping_component(node),
+    ]
 
-    async def stop(self, controlled: bool = True) -> None:
-        """Stops everything in the reverse order of the start; also correct after a start that failed half-way."""
-        components = self._components
-        if components is not None:
-            if self._housekeeping is not None:
-                await self._housekeeping.stop(_AUDIT_DRAIN_S if controlled else 0.0)
-            if self._store_guard is not None:
-                await self._store_guard.stop(controlled)
-            await components.stop()
-        if self._store is not None:
-            await self._store.close()
-        if components is not None and not components.data_loop.closed:
-            components.data_loop.close()
 
-    def _fail(self, reason: str) -> None:
-        if not self._failure.done():
-            self._failure.set_result(reason)
+def build_controller_node(context: NodeContext) -> ControllerNodeComponents:
+    """Returns the components, of which none has started."""
+    controller, peers = build_controller(context)
+    security, own = context.security, context.config.listeners.inter_broker_listener_name
+    lookup = StoredControllerLookup(
+        context.store, lambda registration: registration.privileged_endpoint(own), security.peers.of
+    )
+    channel = ControllerChannel(
+        lookup, context.cluster_id, security.inter_broker, controller.on_controller_connection_refused
+    )
+    lookup.on_change = channel.controller_changed
+    router = _router(context, controller)
+    locator = AuditTopicLocator(context.store, context.config, security.peers)
+    return ControllerNodeComponents(
+        context=context,
+        lookup=lookup,
+        channel=channel,
+        store_guard=StoreGuard(context.store, context.config, context.runtime.fail),
+        controller=controller,
+        peers=peers,
+        router=router,
+        server=build_server(context, router, None),
+        registrar=BrokerRegistrar(context.store, context.epochs.registered, path_of=controller_id_path),
+        audit_delivery=TopicDelivery(locator.settings, locator.find, context.scheduler),
+        metrics_page=build_metrics_page(context),
+    )
+
+
+def _router(context: NodeContext, controller: Controller) -> Router:
+    """Returns the router with its handlers."""
+    config, telemetry = context.config, context.telemetry
+    observer = AuditingObserver(telemetry.requests, telemetry.rollups, telemetry.audit)
+    router = Router(controller, _NoForwarder(), observer, context.clock, context.scheduler)
+    throttling = Throttling(follow_quotas(config, context.repository, context.clock), context.clock.monotonic)
+    ceilings = parse_ceilings(config["signalbox.forwarded.api.versions.max"])
+    dependencies = ControllerHandlerDependencies(
+        context=context,
+        router=router,
+        controller=controller,
+        changes=controller,
+        authorizer=context.security.authorizer,
+        advertised=AdvertisedVersions(None, forced_control_plane=False, ceilings=ceilings),
+        throttling=throttling,
+    )
+    handlers = build_controller_handlers(dependencies, build_resource_authorizers(dependencies))
+    router.install(build_route_table(handlers, CONTROLLER_ROUTES, ceilings), throttling)
+    return router
+
+
+class _NoForwarder:
+    """Implements `broker/ports.Forwarder`: a controller forwards nothing; what it handles came in an Envelope."""
+
+    def forward(self, request: ApiRequest) -> Awaitable[FinalResponse]:
+        raise KafkaError(Error.NOT_CONTROLLER, "this controller is not active")

@@ -12,12 +12,11 @@ from signalbox.broker.configs.broker_config_validator import BrokerConfigValidat
 from signalbox.broker.configs.broker_loggers import BrokerLoggers
 from signalbox.broker.configs.config_description import ConfigDescription
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
-from signalbox.broker.control_request_queue import ControlRequestQueue
 from signalbox.broker.epoch_checks import EpochChecks
 from signalbox.broker.forwarding.filtering_forwarder import FilteringForwarder, ResourceAuthorizer, forwarding_filters
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.brokers.broker_to_controller import ControllerRequestHandler
-from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler
+from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler, ControlRequestQueue
 from signalbox.broker.handlers.brokers.envelope import EnvelopeHandler
 from signalbox.broker.handlers.configs.alter_client_quotas import AlterClientQuotasHandler
 from signalbox.broker.handlers.configs.alter_configs import AlterConfigsHandler
@@ -32,7 +31,7 @@ from signalbox.broker.handlers.groups.describe_groups import (
     ListGroupsHandler,
 )
 from signalbox.broker.handlers.groups.find_coordinator import FindCoordinatorHandler
-from signalbox.broker.handlers.groups.group_membership import GroupMembershipHandler
+from signalbox.broker.handlers.groups.group_membership import GroupMembershipHandler, ResponsePacer
 from signalbox.broker.handlers.groups.offset_commit import OffsetCommitHandler, OffsetDeleteHandler
 from signalbox.broker.handlers.groups.offset_fetch import OffsetFetchHandler
 from signalbox.broker.handlers.log_dirs.alter_replica_log_dirs import AlterReplicaLogDirsHandler
@@ -58,27 +57,21 @@ from signalbox.broker.handlers.topics.describe_topic_partitions import DescribeT
 from signalbox.broker.handlers.topics.elect_leaders import ElectLeadersHandler
 from signalbox.broker.handlers.topics.metadata import MetadataHandler
 from signalbox.broker.handlers.topics.partition_reassignments import PartitionReassignmentsHandler
-from signalbox.broker.metrics.client_software import ClientSoftware
-from signalbox.broker.ports import AclReading, ActiveController, StoredConfigs, TaskScheduler, TopicCreation
+from signalbox.broker.ports import ActiveController
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.quotas.throttling import Throttling
-from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.broker.router import Router
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
-from signalbox.broker.routing.exposed_controller import AdvertisedController
-from signalbox.broker.routing.misroutes import MisrouteLog
-from signalbox.broker.routing.recent_disconnects import RecentDisconnects
-from signalbox.common.audit_event import AuditSink
-from signalbox.configuration.delegation_tokens import DelegationTokens
-from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.broker.routing.exposed_nodes import AdvertisedController
+from signalbox.broker.topics.topic_creation import TopicCreator
+from signalbox.configuration.configuration import NODE_CONFIG
+from signalbox.metadata.backup.stored_epochs import StoredEpochs
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
-from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.authorizer import Authorizer
-from signalbox.security.delegation_token import TokenSecret
-from signalbox.security.principal import PrincipalSerde
-from signalbox.server.local_epochs import LocalEpochs
+from signalbox.wiring.node_context import NodeContext
+from signalbox.wiring.replication_components import ReplicationComponents
 
 _TOKEN_CHANGES = (
     ApiKey.CREATE_DELEGATION_TOKEN,
@@ -92,22 +85,13 @@ class ControllerHandlerDependencies:
     """Dependencies of the handlers of the controller's APIs. `changes` executes a change: the controller on this node,
     or the writer of direct metadata writes (`rolling_upgrade.py`)."""
 
-    cluster_id: str
-    epochs: LocalEpochs
+    context: NodeContext
     router: Router
-    cache: MetadataCache
     controller: ActiveController
     changes: ActiveController
-    software: ClientSoftware
     authorizer: Authorizer
-    serde: PrincipalSerde
-    audit: AuditSink
     advertised: AdvertisedVersions
-    misroutes: MisrouteLog
-    acls: AclReading | None
     throttling: Throttling
-    default_partitions: int
-    token_secret: TokenSecret | None
     peer_listeners: Container[str] = ()
     broker_config_validator: BrokerConfigValidator | None = None
 
@@ -117,133 +101,121 @@ class HandlerDependencies(ControllerHandlerDependencies):
     """Dependencies of the handlers of a broker."""
 
     exposed: AdvertisedController
-    replicas: ReplicaManager
-    recent_disconnects: RecentDisconnects
-    coordinator: GroupCoordinator
-    creation: TopicCreation
-    auto_create_topics: bool
-    described_partitions: int
+    data: ReplicationComponents
+    creation: TopicCreator
     producer_ids: ProducerIdBlocks
-    description: ConfigDescription
     forwarder: FilteringForwarder
-    tokens: DelegationTokens | None
-    stored: StoredConfigs
-    epoch_checks: EpochChecks
-    new_topic_configs: NewTopicConfigs
-    scheduler: TaskScheduler
 
 
-def build_resource_authorizers(components: ControllerHandlerDependencies) -> dict[ApiKey, ResourceAuthorizer]:
+def build_resource_authorizers(dependencies: ControllerHandlerDependencies) -> dict[ApiKey, ResourceAuthorizer]:
     """The handlers of changes that need more than a right on the cluster. They authorize resources also on the broker
     that receives the request (F6)."""
-    authorizer, cache, controller, throttling = (
-        components.authorizer,
-        components.cache,
-        components.changes,
-        components.throttling,
+    context, authorizer, controller, throttling = (
+        dependencies.context,
+        dependencies.authorizer,
+        dependencies.changes,
+        dependencies.throttling,
     )
     alter, increment = (
         AlterConfigsHandler(
-            key, controller, authorizer, components.broker_config_validator, BrokerLoggers(components.epochs.node_id)
+            key, controller, authorizer, dependencies.broker_config_validator, BrokerLoggers(context.config.node_id)
         )
         for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
     )
     return {
-        ApiKey.CREATE_TOPICS: CreateTopicsHandler(controller, authorizer, throttling, components.default_partitions),
-        ApiKey.DELETE_TOPICS: DeleteTopicsHandler(controller, authorizer, cache, throttling),
-        ApiKey.CREATE_PARTITIONS: CreatePartitionsHandler(controller, authorizer, throttling, cache),
+        ApiKey.CREATE_TOPICS: CreateTopicsHandler(controller, authorizer, throttling, context.config["num.partitions"]),
+        ApiKey.DELETE_TOPICS: DeleteTopicsHandler(controller, authorizer, context.cache, throttling),
+        ApiKey.CREATE_PARTITIONS: CreatePartitionsHandler(controller, authorizer, throttling, context.cache),
         ApiKey.ALTER_CONFIGS: alter,
         ApiKey.INCREMENTAL_ALTER_CONFIGS: increment,
-        **{key: ChangeTokenHandler(key, controller, authorizer, components.token_secret) for key in _TOKEN_CHANGES},
+        **{key: ChangeTokenHandler(key, controller, authorizer, context.token_secret) for key in _TOKEN_CHANGES},
     }
 
 
 def build_controller_handlers(
-    components: ControllerHandlerDependencies, authorizers: Mapping[ApiKey, ResourceAuthorizer]
+    dependencies: ControllerHandlerDependencies, authorizers: Mapping[ApiKey, ResourceAuthorizer]
 ) -> dict[ApiKey, Handler]:
     """Returns one handler for each API in `broker/routes.CONTROLLER_ROUTES`."""
-    node_id, authorizer, cache, controller = (
-        components.epochs.node_id,
-        components.authorizer,
-        components.cache,
-        components.changes,
-    )
+    context, authorizer, controller = dependencies.context, dependencies.authorizer, dependencies.changes
+    telemetry, node_id = context.telemetry, context.config.node_id
     handlers: dict[ApiKey, Handler] = {
         **authorizers,
         ApiKey.API_VERSIONS: ApiVersionsHandler(
-            components.advertised, components.cluster_id, node_id, components.misroutes, cache, components.software
+            dependencies.advertised,
+            context.cluster_id,
+            node_id,
+            telemetry.misroutes,
+            context.cache,
+            telemetry.software,
         ),
         ApiKey.UPDATE_FEATURES: UpdateFeaturesHandler(controller, authorizer),
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS: AlterUserScramCredentialsHandler(controller, authorizer),
         ApiKey.ALTER_CLIENT_QUOTAS: AlterClientQuotasHandler(controller, authorizer),
         ApiKey.ELECT_LEADERS: ElectLeadersHandler(controller, authorizer),
         ApiKey.ENVELOPE: EnvelopeHandler(
-            components.router, components.controller, authorizer, components.serde, components.audit
+            dependencies.router,
+            dependencies.controller,
+            authorizer,
+            context.security.principals.serde,
+            telemetry.audit,
         ),
     }
     for key in (ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS):
-        handlers[key] = AlterAclsHandler(key, controller, authorizer, keeps_acls=components.acls is not None)
+        handlers[key] = AlterAclsHandler(key, controller, authorizer, keeps_acls=context.acls is not None)
     for key in (ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS):
         handlers[key] = PartitionReassignmentsHandler(key, controller, authorizer)
     for key in (ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS):
-        handlers[key] = ControllerRequestHandler(key, controller, authorizer, components.peer_listeners)
+        handlers[key] = ControllerRequestHandler(key, controller, authorizer, dependencies.peer_listeners)
     return handlers
 
 
-def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
+def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
     """Returns one handler for each API in `broker/routes.py`."""
-    node_id, authorizer, cache = components.epochs.node_id, components.authorizer, components.cache
-    coordinator, replicas = components.coordinator, components.replicas
-    creation = components.creation if components.auto_create_topics else None
-    authorizers = build_resource_authorizers(components)
-    handlers = build_controller_handlers(components, authorizers) | {
+    context, authorizer, cache = dependencies.context, dependencies.authorizer, dependencies.context.cache
+    config, data = context.config, dependencies.data
+    tokens = None if context.tokens is None else context.tokens.repository
+    coordinator, replicas, stored = data.coordinator, data.replicas, context.repository
+    creation = dependencies.creation if config["auto.create.topics.enable"] else None
+    authorizers = build_resource_authorizers(dependencies)
+    handlers = build_controller_handlers(dependencies, authorizers) | {
         ApiKey.PRODUCE: ProduceHandler(replicas, cache, authorizer),
-        ApiKey.FETCH: FetchHandler(replicas, cache, authorizer, components.throttling, components.peer_listeners),
+        ApiKey.FETCH: FetchHandler(replicas, cache, authorizer, dependencies.throttling, dependencies.peer_listeners),
         ApiKey.LIST_OFFSETS: ListOffsetsHandler(replicas, authorizer),
         ApiKey.METADATA: MetadataHandler(
-            cache, components.cluster_id, authorizer, components.exposed, creation, components.recent_disconnects
+            cache, context.cluster_id, authorizer, dependencies.exposed, creation, data.recent_disconnects
         ),
         ApiKey.OFFSET_COMMIT: OffsetCommitHandler(coordinator, cache, authorizer),
         ApiKey.OFFSET_FETCH: OffsetFetchHandler(coordinator, cache, authorizer),
-        ApiKey.FIND_COORDINATOR: FindCoordinatorHandler(cache, authorizer, components.creation),
+        ApiKey.FIND_COORDINATOR: FindCoordinatorHandler(cache, authorizer, dependencies.creation),
         ApiKey.DESCRIBE_GROUPS: DescribeGroupsHandler(coordinator, authorizer),
         ApiKey.LIST_GROUPS: ListGroupsHandler(coordinator, authorizer),
         ApiKey.DELETE_GROUPS: DeleteGroupsHandler(coordinator, authorizer),
         ApiKey.OFFSET_DELETE: OffsetDeleteHandler(coordinator, cache, authorizer),
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
-        ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(components.producer_ids, authorizer),
-        ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer, components.peer_listeners),
-        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(components.stored, authorizer),
-        ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(components.stored, authorizer),
-        ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(components.acls, authorizer),
-        ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(components.description, cache, node_id, authorizer),
+        ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(dependencies.producer_ids, authorizer),
+        ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer, dependencies.peer_listeners),
+        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(stored, authorizer),
+        ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(stored, authorizer),
+        ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(context.acls, authorizer, context.scheduler),
+        ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(
+            ConfigDescription(config.node_id, NODE_CONFIG, config.originals, context.repository),
+            cache,
+            config.node_id,
+            authorizer,
+        ),
         ApiKey.ALTER_REPLICA_LOG_DIRS: AlterReplicaLogDirsHandler(replicas.logs, cache, authorizer),
         ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),
         ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(
-            components.tokens, authorizer, components.token_secret
+            tokens, authorizer, context.token_secret, context.scheduler
         ),
-        ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, components.cluster_id, authorizer, components.exposed),
-        ApiKey.LIST_CONFIG_RESOURCES: ListConfigResourcesHandler(components.stored, cache, authorizer),
+        ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, context.cluster_id, authorizer, dependencies.exposed),
+        ApiKey.LIST_CONFIG_RESOURCES: ListConfigResourcesHandler(stored, cache, authorizer),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(
-            cache, authorizer, components.described_partitions
+            cache, authorizer, config["max.request.partition.size.limit"]
         ),
     }
-    components.forwarder.install(forwarding_filters(authorizer, authorizers))
-    control_queue, pacer = ControlRequestQueue(components.scheduler), ResponsePacer(components.scheduler)
-    for key, apply in (
-        (ApiKey.LEADER_AND_ISR, replicas.become_leader_or_follower),
-        (ApiKey.STOP_REPLICA, replicas.stop_replica),
-        (ApiKey.UPDATE_METADATA, partial(_update_metadata, cache)),
-    ):
-        handlers[key] = ControlRequestHandler(
-            authorizer,
-            components.epochs,
-            components.epoch_checks,
-            components.new_topic_configs,
-            control_queue,
-            apply,
-            components.peer_listeners,
-        )
+    dependencies.forwarder.install(forwarding_filters(authorizer, authorizers))
+    pacer = ResponsePacer(context.scheduler)
     for key, call in (
         (ApiKey.JOIN_GROUP, coordinator.join_group),
         (ApiKey.HEARTBEAT, coordinator.heartbeat),
@@ -251,7 +223,31 @@ def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
         (ApiKey.SYNC_GROUP, coordinator.sync_group),
     ):
         handlers[key] = GroupMembershipHandler(call, authorizer, pacer)
-    return handlers
+    return handlers | _control_request_handlers(dependencies)
+
+
+def _control_request_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
+    """The handlers of the requests of the controller to this broker; they share one queue."""
+    context, replicas = dependencies.context, dependencies.data.replicas
+    epoch_checks = EpochChecks(context.epochs, StoredEpochs(context.store), replicas.leader_epoch, context.clock)
+    new_topic_configs = NewTopicConfigs(context.repository.load)
+    control_queue = ControlRequestQueue(context.scheduler)
+    return {
+        key: ControlRequestHandler(
+            dependencies.authorizer,
+            context.epochs,
+            epoch_checks,
+            new_topic_configs,
+            control_queue,
+            apply,
+            dependencies.peer_listeners,
+        )
+        for key, apply in (
+            (ApiKey.LEADER_AND_ISR, replicas.become_leader_or_follower),
+            (ApiKey.STOP_REPLICA, replicas.stop_replica),
+            (ApiKey.UPDATE_METADATA, partial(_update_metadata, context.cache)),
+        )
+    }
 
 
 def _update_metadata(cache: MetadataCache, request: UpdateMetadataRequest, version: int) -> UpdateMetadataResponse:

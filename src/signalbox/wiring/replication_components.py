@@ -3,91 +3,70 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, cast
 
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
-from signalbox.common.clock import Clock
+from signalbox.common.config.config_table import Value
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.metrics import Metrics
-from signalbox.configuration.configuration import NodeConfig
-from signalbox.configuration.delegation_tokens import DelegationTokens
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
-from signalbox.configuration.security_config import SecurityConfig
+from signalbox.coordinator.config_rows import GROUP_RUNTIME_KEYS, GroupSettings, RuntimeSettings
+from signalbox.coordinator.group.group_records import GroupRecordSerde
+from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group_coordinator import GroupCoordinator
-from signalbox.coordinator.opening import open_group_coordinator
-from signalbox.metadata.acl_repository import AclRepository
-from signalbox.metadata.backup.stored_epochs import StoredEpochs
+from signalbox.coordinator.group_metrics import register_group_metrics
+from signalbox.coordinator.ports import CoordinatorLog, Timer
+from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType, new_member_suffix
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import Configs
-from signalbox.metadata.entries.salt_secret import SaltSecretRepository
-from signalbox.metadata.feature_repository import FeatureRepository
 from signalbox.metadata.peer_listeners import PeerListeners
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.replication.config_rows import replication_config
 from signalbox.replication.follower.leader_channel import ReconnectingChannels
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.replication.replica_metrics import measure_replicas
-from signalbox.server.local_epochs import LocalEpochs
 from signalbox.server.log_dir_failures import LogDirFailures
-from signalbox.server.stored_users import StoredUsers
 from signalbox.server.topic_configs import TopicConfigView
 from signalbox.storage.files.background import ThreadBackground
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.files.spare_descriptors import SpareDescriptors
 from signalbox.storage.log_manager import LogManager
-from signalbox.transport.data_loop import DataLoop
-from signalbox.transport.task_scheduler import TaskScheduler
-from signalbox.wiring.broker_to_controller import ChannelAlterPartition
-from signalbox.wiring.cluster_view import CachedClusterView
 from signalbox.wiring.coordinator_log import CoordinatorLeadership, ReplicatedCoordinatorLog
 from signalbox.wiring.leader_channels import LeaderConnector
+from signalbox.wiring.node_context import NodeContext
 
 _TOPICS = "topics/"
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerContext:
-    """The dependencies of the replication components and of the handlers."""
-
-    config: NodeConfig
-    cluster_id: str
-    epochs: LocalEpochs
-    cache: MetadataCache
-    repository: ConfigRepository
-    acls: AclRepository | None
-    features: FeatureRepository
-    peer_listeners: PeerListeners
-    stored_epochs: StoredEpochs
-    tokens: DelegationTokens | None
-    salt_secret: SaltSecretRepository
-    users: StoredUsers
-    dynamic: DynamicBrokerConfig
-    security: SecurityConfig
-    channel: ControllerChannel
-    data_loop: DataLoop
-    scheduler: TaskScheduler
-    metrics: Metrics
-    clock: Clock
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicationComponents:
+    """`start_logs` opens and recovers all logs."""
+
     logs: LogManager
     spare_descriptors: SpareDescriptors
     replicas: ReplicaManager
     coordinator: GroupCoordinator
     log_dir_failures: LogDirFailures
     recent_disconnects: RecentDisconnects
+    start_logs: Callable[[], None]
 
 
-def build_replication(context: BrokerContext, log_dir_failures: LogDirFailures) -> ReplicationComponents:
-    """Returns the components with logs opened and recovered, and no partition hosted yet."""
+def build_replication(
+    context: NodeContext, channel: ControllerChannel, peer_listeners: PeerListeners
+) -> ReplicationComponents:
+    """Returns the components, of which none has started."""
     config, loop = context.config, asyncio.get_running_loop()
     configs = TopicConfigView(context.repository, context.dynamic)
     spare = SpareDescriptors()
+    log_dir_failures = LogDirFailures(context.store, config.node_id, context.runtime.fail)
     logs = LogManager(
         config["log.dirs"] or [config["log.dir"]],
         RealFileSystem(spare),
@@ -98,22 +77,21 @@ def build_replication(context: BrokerContext, log_dir_failures: LogDirFailures) 
     )
     leadership = CoordinatorLeadership(OFFSETS_TOPIC)
     recent_disconnects = RecentDisconnects(context.cache, context.clock)
-    listeners_of = context.peer_listeners.of
+    listeners_of = peer_listeners.of
     connector = LeaderConnector(context.data_loop, context.cache, listeners_of, context.cluster_id, context.security)
     replicas = ReplicaManager(
         logs,
         Dependencies(
             config.node_id,
             lambda: context.epochs.broker_epoch,
-            CachedClusterView(context.cache),
+            context.cache,
             configs,
-            ChannelAlterPartition(context.channel, config["request.timeout.ms"]),
+            ChannelAlterPartition(channel, config["request.timeout.ms"]),
             ReconnectingChannels(connector, recent_disconnects.connection_lost),
             [leadership],
         ),
         Scheduler(
-            context.clock,
-            loop,
+            Deadlines(context.clock, loop, context.scheduler.slice_s),
             context.data_loop.at_iteration_end,
             context.scheduler.run,
             ThreadBackground(loop.call_soon_threadsafe, "signalbox-unpack"),
@@ -122,7 +100,6 @@ def build_replication(context: BrokerContext, log_dir_failures: LogDirFailures) 
     )
     measure_replicas(context.metrics, replicas)
     log_dir_failures.replicas, log_dir_failures.logs = replicas, logs
-    logs.start(context.cluster_id, config.node_id, configs.log_config)
     replicas.throttles.apply_rates(context.dynamic.values)
     for entity_path, entity_configs in context.repository.entities().items():
         if entity_path.startswith(_TOPICS):
@@ -132,13 +109,27 @@ def build_replication(context: BrokerContext, log_dir_failures: LogDirFailures) 
     # commit.
     offsets_log = ReplicatedCoordinatorLog(replicas, OFFSETS_TOPIC, 2 * config["offsets.commit.timeout.ms"])
     coordinator = open_group_coordinator(
-        offsets_log, replicas.scheduler.deadlines, config.values, context.metrics, context.cache
+        offsets_log,
+        replicas.scheduler.deadlines,
+        context.scheduler,
+        config.values,
+        context.metrics,
+        context.cache,
     )
     leadership.coordinator = coordinator
-    return ReplicationComponents(logs, spare, replicas, coordinator, log_dir_failures, recent_disconnects)
+    return ReplicationComponents(
+        logs=logs,
+        spare_descriptors=spare,
+        replicas=replicas,
+        coordinator=coordinator,
+        log_dir_failures=log_dir_failures,
+        recent_disconnects=recent_disconnects,
+        start_logs=partial(logs.start, context.cluster_id, config.node_id, configs.log_config),
+    )
 
 
 def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, entity_path: str, configs: Configs) -> None:
+    """Yields."""
     if entity_path.startswith(_TOPICS):
         topic = entity_path.removeprefix(_TOPICS)
         replicas.update_topic_config(topic)
@@ -147,3 +138,45 @@ def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, enti
         replicas.throttles.apply_rates(dynamic.values)
         replicas.update_topic_defaults()
         replicas.fetchers.resize(replication_config(dynamic.values).fetchers_per_leader)
+
+
+class ChannelAlterPartition:
+    """Implements `replication/ports.AlterPartitionSender`."""
+
+    def __init__(self, channel: ControllerChannel, request_timeout_ms: int) -> None:
+        self._channel = channel
+        self._request_timeout_ms = request_timeout_ms
+
+    def send(
+        self, request: AlterPartitionRequest, on_response: Callable[[AlterPartitionResponse | Error], None]
+    ) -> None:
+        def take(done: asyncio.Future[Any]) -> None:
+            failure = None if done.cancelled() else done.exception()
+            if done.cancelled():
+                on_response(Error.NETWORK_EXCEPTION)
+            elif failure is not None:
+                on_response(failure.error if isinstance(failure, KafkaError) else Error.UNKNOWN_SERVER_ERROR)
+            else:
+                on_response(done.result())
+
+        self._channel.submit(request, self._request_timeout_ms).add_done_callback(take)
+
+
+def open_group_coordinator(
+    log: CoordinatorLog,
+    deadlines: Deadlines,
+    scheduler: TaskScheduler,
+    values: Mapping[str, Value],
+    metrics: Metrics,
+    cache: MetadataCache,
+) -> GroupCoordinator:
+    """`values` = the typed values of `COORDINATOR_CONFIG`. It coordinates nothing before its first election."""
+    settings = GroupSettings.read(values)
+
+    def make_shard(partition: int, timer: Timer) -> GroupShard:
+        return GroupShard(partition, timer, deadlines.clock, settings, new_member_suffix)
+
+    shards = ShardType(make_shard, GroupRecordSerde())
+    runtime = CoordinatorRuntime(log, shards, deadlines, scheduler, RuntimeSettings.read(values, GROUP_RUNTIME_KEYS))
+    register_group_metrics(metrics, runtime.active_shards)
+    return GroupCoordinator(runtime, settings, cast(int, values["offsets.topic.num.partitions"]), cache)

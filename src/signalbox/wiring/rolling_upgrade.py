@@ -9,21 +9,18 @@ from random import Random
 
 from signalbox.broker.forwarding.forwarding import LocalAdminRequests
 from signalbox.broker.ports import ActiveController
-from signalbox.broker.routing.exposed_controller import AdvertisedController, ExposedController
-from signalbox.common.clock import Clock
+from signalbox.broker.routing.exposed_nodes import AdvertisedController, ExposedController
 from signalbox.common.inter_broker_protocol import (
     INTER_BROKER_PROTOCOL_KEY,
     InterBrokerProtocol,
     read_inter_broker_protocol,
 )
 from signalbox.configuration.configuration import NodeConfig
-from signalbox.configuration.policies import Policies
 from signalbox.controller.direct_writes.broker_below_gate import DirectTopicWriter, DirectWriter, RealController
 from signalbox.controller.direct_writes.direct_metadata_writer import DIRECT_CHANGES, DirectMetadataWriter, Patience
-from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.api_table import ApiKey
 from signalbox.wiring.controller_components import controller_inputs
+from signalbox.wiring.node_context import NodeContext
 
 _RETRY_S = 0.1  # for a change that the store did not accept
 
@@ -50,19 +47,13 @@ def inter_broker_protocol(config: NodeConfig) -> InterBrokerProtocol:
     return read_inter_broker_protocol(config[INTER_BROKER_PROTOCOL_KEY])
 
 
-def build_rolling_upgrade(
-    config: NodeConfig,
-    store: MetadataStore,
-    controller: ActiveController,
-    cache: MetadataCache,
-    policies: Policies,
-    clock: Clock,
-) -> RollingUpgrade:
+def build_rolling_upgrade(context: NodeContext, controller: ActiveController) -> RollingUpgrade:
     """From the gate on the controller executes changes; below it this broker makes direct metadata writes."""
+    config, cache = context.config, context.cache
     if inter_broker_protocol(config).forwards:
         return RollingUpgrade(controller, controller, ExposedController(cache, Random()))
-    patience = Patience(clock, config["request.timeout.ms"], lambda: asyncio.sleep(_RETRY_S))
-    own = DirectMetadataWriter(config.node_id, store, controller_inputs(config, policies, clock), cache, patience)
+    patience = Patience(context.clock, config["request.timeout.ms"], lambda: asyncio.sleep(_RETRY_S))
+    own = DirectMetadataWriter(config.node_id, context.store, controller_inputs(context), cache, patience)
     for_clients = frozenset(key for key, row in DIRECT_CHANGES.items() if row.for_clients)
     return RollingUpgrade(
         DirectWriter(controller, own.handle, for_clients),

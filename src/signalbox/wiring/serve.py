@@ -26,7 +26,8 @@ from signalbox.protocol.error_table import KafkaError
 from signalbox.server.garbage import Garbage
 from signalbox.server.log_format import start_logging
 from signalbox.transport.poll_gaps import MeasuredLoop
-from signalbox.wiring.controller_node import ControllerNode
+from signalbox.wiring.broker_node import broker_node
+from signalbox.wiring.controller_node import controller_node
 from signalbox.wiring.node import Node
 
 log = logging.getLogger("signalbox")
@@ -50,7 +51,7 @@ def load_config(path: Path, overrides: list[str]) -> NodeConfig | None:
 
 async def serve(config: NodeConfig) -> None:
     """Run the node until it is stopped."""
-    node = Node(config) if config.runs_broker else ControllerNode(config)
+    node: Node[Any] = broker_node(config) if config.runs_broker else controller_node(config)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -83,7 +84,7 @@ async def serve(config: NodeConfig) -> None:
     log.info("stopped")
 
 
-async def _started(node: Node | ControllerNode, waiting: asyncio.Future[Literal[True]]) -> bool:
+async def _started(node: Node[Any], waiting: asyncio.Future[Literal[True]]) -> bool:
     """Start the node; False if it was stopped meanwhile. A start that fails is cleaned up."""
     starting = asyncio.ensure_future(node.start())
     either: set[asyncio.Future[Any]] = {starting, waiting}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from signalbox.broker.audit.audit_rollups import AuditRollups
-from signalbox.broker.fast_path.fast_path_stats import FastPathStats
+from signalbox.broker.metrics.request_metrics import FastPathStats
 from signalbox.common.audit_event import AuditKind
 from signalbox.common.clock import ManualClock
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest

@@ -14,6 +14,7 @@ from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.common.clock import ManualClock
 from signalbox.common.limits import MAX_AUDIT_BATCH_EVENTS, MAX_AUDIT_EVENTS_QUEUED
 from signalbox.common.metrics import NullMetrics
+from tests.common.scheduling.schedulers import ImmediateScheduler
 
 
 class Topic:
@@ -44,7 +45,7 @@ def event() -> AuditEvent:
 
 
 def new_audit_trail(enabled: bool = True) -> AuditTrail:
-    return AuditTrail(1, ManualClock(), NullMetrics(), enabled)
+    return AuditTrail(1, ManualClock(), NullMetrics(), ImmediateScheduler(), enabled)
 
 
 def test_events_are_numbered_stamped_and_drained_in_order() -> None:

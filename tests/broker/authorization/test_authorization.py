@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from signalbox.broker.authorization.authorization import (
@@ -9,6 +11,7 @@ from signalbox.broker.authorization.authorization import (
     may,
     may_change_records,
     may_on_cluster,
+    on_internal_listener,
     operations_bit_field,
     require_group,
 )
@@ -66,3 +69,16 @@ def test_the_audit_trail_is_the_brokers_to_write_and_to_cut() -> None:
         assert not may_change_records(ALLOW_ALL, context("alice"), operation, AUDIT_TOPIC)
         assert may_change_records(ALLOW_ALL, context("alice"), operation, "flights")
         assert not may_change_records(acl(), context("alice"), operation, "flights")
+
+
+@pytest.mark.parametrize(
+    ("flags", "theirs"),
+    [
+        ({}, False),
+        ({"inter_broker": True}, True),
+        ({"control_plane": True}, True),
+        ({"privileged": True}, True),
+    ],
+)
+def test_which_listeners_are_internal(flags: dict[str, Any], theirs: bool) -> None:
+    assert on_internal_listener(context(**flags)) is theirs

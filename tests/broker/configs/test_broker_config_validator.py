@@ -16,6 +16,7 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from tests.broker.handler_requests import LoadedConfigs
 
 SET, DELETE = 0, 1
 TOPIC, BROKER = 2, 4
@@ -23,18 +24,9 @@ KEYSTORE = "listener.name.tls.ssl.keystore.location"
 OWN, FOR_ALL = {"listener.name.client.max.connections": "5", KEYSTORE: "/k"}, {"max.connections": "9"}
 
 
-class Values:
-    def topic_overrides(self, topic: str) -> Mapping[str, str]:
-        return {}
-
-    def broker_overrides(self, broker_id: int) -> Mapping[str, str]:
-        return OWN if broker_id == 1 else {}
-
-    def broker_default_overrides(self) -> Mapping[str, str]:
-        return FOR_ALL
-
-    def client_metrics_overrides(self, subscription: str) -> Mapping[str, str]:
-        return {}
+class UnavailableStore(LoadedConfigs):
+    async def catch_up(self) -> None:
+        raise StoreUnavailable("the store is away")  # validated by the configs that are already loaded
 
 
 class ConfigValidator:
@@ -43,9 +35,6 @@ class ConfigValidator:
         self.asked: list[tuple[Configs | None, Configs | None]] = []
         self.again: list[str] = []
         self._faults = list(faults)
-
-    async def catch_up(self) -> None:
-        raise StoreUnavailable("the store is away")  # validated by the configs that are already loaded
 
     async def __call__(self, for_all: Configs | None, for_this: Configs | None) -> Validation:
         self.asked.append((for_all, for_this))
@@ -67,7 +56,7 @@ def resource(name: str, changes: Mapping[str, str | None], kind: int = BROKER) -
 def rejection(
     validator: ConfigValidator, asked: Any, key: ApiKey = ApiKey.INCREMENTAL_ALTER_CONFIGS, validate_only: bool = False
 ) -> tuple[Error, str] | None:
-    own = BrokerConfigValidator(1, NODE_CONFIG, Values(), validator.catch_up)
+    own = BrokerConfigValidator(1, NODE_CONFIG, UnavailableStore({"brokers/1": OWN, "brokers/<default>": FOR_ALL}))
     own.validator, own.revalidate = validator, validator.again.extend
     return asyncio.run(own.rejection(key, asked, validate_only))
 

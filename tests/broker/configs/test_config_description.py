@@ -11,26 +11,14 @@ from signalbox.broker.configs.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
 from signalbox.common.config.config_table import ConfigType
 from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.metadata.effective_config import ConfigSource
+from tests.broker.handler_requests import LoadedConfigs
 
 
-class _Values:
-    """Dynamic configs: those of a topic, and the cluster-wide defaults."""
-
-    def __init__(self, topic: Mapping[str, str], defaults: Mapping[str, str]) -> None:
-        self._topic = topic
-        self._defaults = defaults
-
-    def topic_overrides(self, topic: str) -> Mapping[str, str]:
-        return self._topic
-
-    def broker_overrides(self, broker_id: int) -> Mapping[str, str]:
-        return {}
-
-    def broker_default_overrides(self) -> Mapping[str, str]:
-        return self._defaults
-
-    def client_metrics_overrides(self, subscription: str) -> Mapping[str, str]:
-        return {}
+def _repository(
+    topic: Mapping[str, str], defaults: Mapping[str, str], broker: Mapping[str, str] | None = None
+) -> LoadedConfigs:
+    """Dynamic configs of topic t, of all brokers, and of broker 1."""
+    return LoadedConfigs({"topics/t": topic, "brokers/<default>": defaults, "brokers/1": broker or {}})
 
 
 def described(
@@ -39,7 +27,7 @@ def described(
     topic: Mapping[str, str] | None = None,
     defaults: Mapping[str, str] | None = None,
 ) -> DescribedConfig:
-    description = ConfigDescription(1, NODE_CONFIG, static or {}, _Values(topic or {}, defaults or {}))
+    description = ConfigDescription(1, NODE_CONFIG, static or {}, _repository(topic or {}, defaults or {}))
     return next(config for config in description.topic("t") if config.name == name)
 
 
@@ -74,12 +62,12 @@ def test_the_nearest_setting_wins() -> None:
 
 
 def test_every_topic_config_has_a_value() -> None:
-    description = ConfigDescription(1, NODE_CONFIG, {}, _Values({}, {}))
+    description = ConfigDescription(1, NODE_CONFIG, {}, _repository({}, {}))
     assert [config.name for config in description.topic("t") if config.value is None] == []
 
 
 def test_a_stored_value_of_a_key_that_only_a_restart_changes_does_not_count() -> None:
-    values = _Values({}, {"num.partitions": "5", "log.retention.ms": "7"})
+    values = _repository({}, {"num.partitions": "5", "log.retention.ms": "7"})
     description = ConfigDescription(1, NODE_CONFIG, {"num.partitions": "9"}, values)
     found = {config.name: config for config in description.broker()}
     assert (found["num.partitions"].value, found["num.partitions"].source) == ("9", ConfigSource.STATIC_BROKER_CONFIG)
@@ -87,15 +75,11 @@ def test_a_stored_value_of_a_key_that_only_a_restart_changes_does_not_count() ->
     assert [config.name for config in description.broker_defaults()] == ["log.retention.ms"]
 
 
-class _Dynamic(_Values):
-    def broker_overrides(self, broker_id: int) -> Mapping[str, str]:
-        return {"listener.name.client.max.connections": "2", "listener.name.client.plain.sasl.jaas.config": "secret"}
-
-
 @pytest.mark.spec("L5")
 def test_keys_of_single_listeners_are_shown_where_they_are_set() -> None:
+    dynamic = {"listener.name.client.max.connections": "2", "listener.name.client.plain.sasl.jaas.config": "secret"}
     static = {"listener.name.client.max.connections": "4", "listener.name.b.principal.builder.class": "x"}
-    description = ConfigDescription(1, NODE_CONFIG, static, _Dynamic({}, {"max.connections": "9"}))
+    description = ConfigDescription(1, NODE_CONFIG, static, _repository({}, {"max.connections": "9"}, dynamic))
     found = {config.name: config for config in description.broker() if config.name.startswith("listener.name.")}
     limit = found["listener.name.client.max.connections"]
     assert (limit.value, limit.source, limit.read_only) == ("2", ConfigSource.DYNAMIC_BROKER_CONFIG, False)
@@ -113,20 +97,18 @@ def test_keys_of_single_listeners_are_shown_where_they_are_set() -> None:
 
 def test_limits_of_all_brokers_listeners_are_among_the_defaults() -> None:
     defaults = {"listener.name.client.max.connections": "2", "listener.name.client.ssl.key.password": "x"}
-    description = ConfigDescription(1, NODE_CONFIG, {}, _Values({}, defaults))
+    description = ConfigDescription(1, NODE_CONFIG, {}, _repository({}, defaults))
     shown = {config.name: config.value for config in description.broker_defaults()}
     assert shown["listener.name.client.max.connections"] == "2"
     assert shown.get("listener.name.client.ssl.key.password") is None
 
 
-class _Stored(_Values):
-    def broker_overrides(self, broker_id: int) -> Mapping[str, str]:
-        return {"log.cleaner.threads": "2", "no.such.key": "secret?"}
-
-
 @pytest.mark.spec("D15")
 def test_stored_keys_that_have_no_row_are_described_with_their_source() -> None:
-    description = ConfigDescription(1, NODE_CONFIG, {}, _Stored({}, {"num.io.threads": "4", "no.such.default": "x"}))
+    stored = {"log.cleaner.threads": "2", "no.such.key": "secret?"}
+    description = ConfigDescription(
+        1, NODE_CONFIG, {}, _repository({}, {"num.io.threads": "4", "no.such.default": "x"}, stored)
+    )
     found = {config.name: config for config in description.broker()}
     cleaner = found["log.cleaner.threads"]  # a key of Kafka: value and type are returned
     assert (cleaner.value, cleaner.source, cleaner.type) == ("2", ConfigSource.DYNAMIC_BROKER_CONFIG, ConfigType.INT)
@@ -144,7 +126,7 @@ def test_stored_keys_that_have_no_row_are_described_with_their_source() -> None:
 @pytest.mark.spec("D15")
 @pytest.mark.parametrize("key", ["node.id", "broker.id"])
 def test_both_ids_are_set_by_either(key: str) -> None:
-    description = ConfigDescription(7, NODE_CONFIG, {key: "7"}, _Values({}, {}))
+    description = ConfigDescription(7, NODE_CONFIG, {key: "7"}, _repository({}, {}))
     found = {config.name: config for config in description.broker()}
     for name in ("broker.id", "node.id"):
         assert (found[name].value, found[name].source) == ("7", ConfigSource.STATIC_BROKER_CONFIG)
@@ -153,7 +135,7 @@ def test_both_ids_are_set_by_either(key: str) -> None:
 
 @pytest.mark.spec("D15")
 def test_what_is_set_nowhere_and_has_no_default_of_its_own_has_no_synonym() -> None:
-    description = ConfigDescription(1, NODE_CONFIG, {}, _Values({}, {}))
+    description = ConfigDescription(1, NODE_CONFIG, {}, _repository({}, {}))
     found = {config.name: config for config in description.broker()}
     assert (found["ssl.key.password"].synonyms, found["log.retention.ms"].synonyms) == ([], [])
     assert (found["log.retention.ms"].value, found["log.retention.ms"].source) == (None, ConfigSource.DEFAULT_CONFIG)
@@ -162,7 +144,7 @@ def test_what_is_set_nowhere_and_has_no_default_of_its_own_has_no_synonym() -> N
 
 
 def test_a_key_with_others_that_stand_in_for_it_names_them_behind_itself() -> None:
-    description = ConfigDescription(1, NODE_CONFIG, {}, _Values({}, {"log.retention.ms": "6"}))
+    description = ConfigDescription(1, NODE_CONFIG, {}, _repository({}, {"log.retention.ms": "6"}))
     found = {config.name: config for config in description.broker()}
     assert [(name, value) for name, value, _ in found["log.retention.ms"].synonyms] == [
         ("log.retention.ms", "6"),

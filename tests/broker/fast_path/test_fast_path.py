@@ -320,6 +320,6 @@ def test_stats_are_flushed_when_the_connection_closes(pair: FastPathPair) -> Non
     assert pair.fast.fast_path is not None
     for _ in range(5):
         pair.send(ApiVersionsCall(3))
-    pair.fast.fast_path.forget(pair.fast.connections[0])
+    pair.fast.fast_path.forget(pair.fast.connections[0])  # type: ignore[arg-type]
     assert any(row[1:3] == ("API_VERSIONS", 5) for row in pair.fast.recorded())
     pair.generic.recorded()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -14,14 +14,15 @@ from signalbox.broker.error_responses import error_response
 from signalbox.broker.forwarding.filtering_forwarder import Filter, FilteringForwarder, forwarding_filters
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
 from signalbox.broker.routes import ROUTES, Disposition
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import decode_request_header, encode_response_header
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
-from signalbox.transport.task_scheduler import TaskScheduler
 from tests.broker.handler_requests import acl, request_of
+from tests.common.scheduling.schedulers import ImmediateScheduler
 
 _Result = AlterConfigsResponse.AlterConfigsResourceResponse
 
@@ -58,10 +59,10 @@ def reject_b(request: ApiRequest) -> Rejected:
     return {(2, "b"): _Result(resource_type=2, resource_name="b", error_code=29)} if "b" in names else {}
 
 
-class NoScheduler:
+class NoScheduler(ImmediateScheduler):
     """A scheduler that must not be used: a request that is not split needs no cooperative task."""
 
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
+    def result_of(self, work: Callable[[], Any]) -> NoReturn:
         raise AssertionError
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, RawResponse
-from signalbox.broker.forwarding.forwarding import EnvelopeForwarder, LocalAdminRequests
-from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
+from signalbox.broker.epoch_checks import LocalEpochs
+from signalbox.broker.forwarding.forwarding import EnvelopeForwarder, ForwardingIds, LocalAdminRequests
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.broker.routes import ROUTES, Route
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.clock import ManualClock
-from signalbox.common.forwarding_id import ForwardingId, decode_forwarding_id
+from signalbox.common.ids import ForwardingId, decode_forwarding_id
 from signalbox.common.metrics import NullMetrics
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
@@ -53,9 +54,10 @@ class Channel:
         return self._response_or_error
 
 
-class Life:
-    node_id = 2
-    broker_epoch = 77
+def life() -> LocalEpochs:
+    epochs = LocalEpochs(2)
+    epochs.registered(77)
+    return epochs
 
 
 def request() -> ApiRequest:
@@ -64,7 +66,9 @@ def request() -> ApiRequest:
 
 def forwarded(response_or_error: EnvelopeResponse | Exception) -> tuple[Any, ForwardingMetrics, Channel]:
     channel, metrics = Channel(response_or_error), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
-    forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234, ForwardingIds(Life()))
+    forwarder = EnvelopeForwarder(
+        cast(ControllerChannel, channel), DefaultPrincipalBuilder(), metrics, 1234, ForwardingIds(life())
+    )
     asked = request()
     return as_read(asked, asyncio.run(forwarder.forward(asked))), metrics, channel
 
@@ -113,8 +117,8 @@ def test_the_controllers_throttle_time_is_applied_here(version: int) -> None:
     inner = encode_response_header(ApiKey.CREATE_TOPICS, version, 7)
     inner += CreateTopicsResponse(throttle_time_ms=70_000).encode(version)
     channel = Channel(EnvelopeResponse(response_data=inner))
-    numbers, metrics = ForwardingIds(Life()), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
-    forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234, numbers)
+    numbers, metrics = ForwardingIds(life()), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
+    forwarder = EnvelopeForwarder(cast(ControllerChannel, channel), DefaultPrincipalBuilder(), metrics, 1234, numbers)
     response = asyncio.run(forwarder.forward(asked))
     assert NO_THROTTLING.settle(asked, response) == 70_000
 
@@ -130,6 +134,19 @@ def test_a_rejected_broker_is_a_fault_of_the_cluster(caplog: pytest.LogCaptureFi
     _, metrics, _ = forwarded(EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED))
     assert metrics.authorization_failures == 1
     assert "BROKER_AUTHORIZATION_FAILURE" in caplog.text
+
+
+def test_every_request_has_its_own_id_and_the_lowest_open_one() -> None:
+    life = LocalEpochs(3)
+    life.registered(10)
+    numbers = ForwardingIds(life)
+    first, second = numbers.begin(), numbers.begin()
+    assert (first, second) == (ForwardingId(3, 10, 1, 1), ForwardingId(3, 10, 2, 1))
+    numbers.end(second)
+    assert numbers.begin() == ForwardingId(3, 10, 3, 1), "the first is still open"
+    numbers.end(first)
+    life.registered(11)
+    assert numbers.begin() == ForwardingId(3, 11, 4, 3), "a new registration does not reset the numbers"
 
 
 @pytest.mark.spec("F17")

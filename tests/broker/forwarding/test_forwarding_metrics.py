@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
+from signalbox.broker.forwarding.forwarding_metrics import WINDOW_S, EventRate, ForwardingMetrics
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.common.clock import ManualClock
 from signalbox.common.limits import MAX_CLIENT_IDS_COUNTED
@@ -82,3 +82,20 @@ def test_invented_client_ids_share_a_row_past_the_cap() -> None:
     rows = {tags: value for (name, tags), value in values(registry).items() if name.endswith("PerSec")}
     assert len(rows) == MAX_CLIENT_IDS_COUNTED + 1
     assert rows[("clientId", "other"),] == 50
+
+
+def test_events_count_for_half_a_minute() -> None:
+    clock = ManualClock()
+    rate = EventRate(clock)
+    assert rate.per_second() == 0
+    for _ in range(60):
+        rate.add()
+    assert rate.per_second() == pytest.approx(2)
+    clock.advance(WINDOW_S * 500)
+    for _ in range(30):
+        rate.add()
+    assert rate.per_second() == pytest.approx(3)
+    clock.advance(WINDOW_S * 500 + 1_000)
+    assert rate.per_second() == pytest.approx(1)
+    clock.advance(WINDOW_S * 1_000)
+    assert rate.per_second() == 0

@@ -14,7 +14,7 @@ from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.security.authorizer import AllowAllAuthorizer
 from signalbox.storage.log_config import LogConfig
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.node_components import NodeComponents
+from signalbox.wiring.broker_node_components import BrokerNodeComponents
 from tests.broker.handler_requests import as_read, context, handled, request_of
 
 
@@ -25,7 +25,7 @@ class RunningBroker:
         self.cluster = cluster
 
     @property
-    def components(self) -> NodeComponents:
+    def components(self) -> BrokerNodeComponents:
         return self.cluster.nodes[1].components
 
     def answer(self, handler: Handler, request: ApiRequest) -> Any:

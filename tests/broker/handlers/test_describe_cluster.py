@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from signalbox.broker.handlers.describe_cluster import DescribeClusterHandler
-from signalbox.broker.routing.exposed_controller import ExposedController
+from signalbox.broker.routing.exposed_nodes import ExposedController
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
 from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, context, request_of, response_to

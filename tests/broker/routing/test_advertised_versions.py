@@ -8,14 +8,16 @@ from collections.abc import Mapping
 import pytest
 
 from signalbox.broker.routes import ROUTES
-from signalbox.broker.routing.advertised_versions import AdvertisedVersions, ListenerKind
+from signalbox.broker.routing.advertised_versions import AdvertisedVersions, ControllerVersions, ListenerKind
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from tests.broker.handler_requests import context
 
 CLIENTS = ListenerKind.CLIENTS
 
 
-class ControllerWith:
+class ControllerWith(ControllerVersions):
+    """The versions of a controller, without a channel to it."""
+
     def __init__(self, ranges: Mapping[int, tuple[int, int]] | None = None) -> None:
         self.ranges = ranges
 
@@ -24,7 +26,7 @@ class ControllerWith:
 
 
 def test_all_routes_and_sasl_with_produce_from_0() -> None:
-    ranges = AdvertisedVersions(ControllerWith(), False).ranges(ListenerKind.BROKERS)
+    ranges = AdvertisedVersions(None, False).ranges(ListenerKind.BROKERS)
     assert set(ranges) == {*(int(row.api_key) for row in ROUTES), 17, 36}
     assert list(ranges) == sorted(ranges)
     assert ranges[ApiKey.PRODUCE] == (0, 13)

@@ -67,7 +67,7 @@ class Cluster:
 
     def creator(self) -> TopicCreator:
         settings = TopicCreationSettings(INTERNAL_TOPICS, 1234)
-        return TopicCreator(self, self, SERDE, context("broker-1"), settings)
+        return TopicCreator(self, self, SERDE, context("broker-1"), settings)  # type: ignore[arg-type]
 
 
 ASKED = request_of(MetadataRequest(), 12)

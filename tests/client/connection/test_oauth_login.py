@@ -14,7 +14,7 @@ from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.client.connection.client_security import security_of
 from signalbox.client.connection.connection_settings import SaslLogin
 from signalbox.common.config.config_table import ConfigFault
-from signalbox.security.callback_class import CallbackSettings
+from signalbox.security.class_loading import CallbackSettings
 from signalbox.security.oauth.login_token import LoginToken, TokenUnavailable
 from signalbox.security.sasl.oauthbearer_messages import InitialResponse, parse_initial_response
 from tests.security.issuer import Endpoint, Issuer, answering

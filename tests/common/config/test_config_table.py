@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import pytest
 
 from signalbox.common.config.config_table import (
@@ -9,7 +11,9 @@ from signalbox.common.config.config_table import (
     between,
     format_value,
     one_of,
+    read_listener_key,
 )
+from signalbox.network.config_rows import NETWORK_CONFIG
 
 TABLE = ConfigTable(
     [
@@ -81,3 +85,23 @@ def test_a_fault_is_one_line_whatever_was_written() -> None:
     assert str(fault) == (
         f"a\\x1b[2J ({'x' * 200}... (300 characters)): '\\ud800\\n' {'y' * 595}... (1005 characters). Write 1"
     )
+
+
+@pytest.mark.spec("L5")
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("listener.name.client.max.connections", ("client", "", "max.connections")),
+        ("listener.name.client.ssl.keystore.location", ("client", "", "ssl.keystore.location")),
+        ("listener.name.client.plain.sasl.jaas.config", ("client", "plain", "sasl.jaas.config")),
+        ("listener.name.in_side.scram-sha-256.sasl.jaas.config", ("in_side", "scram-sha-256", "sasl.jaas.config")),
+        ("listener.name.client.listeners", None),
+        ("listener.name.client.no.such", None),
+        ("listener.name.client", None),
+        ("listener.name..max.connections", None),
+        ("max.connections", None),
+    ],
+)
+def test_reading(key: str, found: tuple[str, str, str] | None) -> None:
+    read = read_listener_key(key, NETWORK_CONFIG)
+    assert (read and (read.listener, read.mechanism, read.row.name)) == found

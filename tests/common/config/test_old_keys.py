@@ -16,6 +16,8 @@ from signalbox.configuration.configuration import NODE_CONFIG
     [
         ("metadata.store", "signalbox.metadata.store"),
         ("signalbox.metadata.store", "signalbox.metadata.store"),
+        ("data.plane.slice.us", "signalbox.event.loop.slice.us"),
+        ("signalbox.data.plane.slice.us", "signalbox.event.loop.slice.us"),
         ("num.partitions", "num.partitions"),
         (
             "listener.name.client.signalbox.sasl.oauthbearer.expected.scope",
@@ -37,10 +39,16 @@ def test_old_names_and_new_names_correspond() -> None:
     values = {
         "node.id": "1",
         "signalbox.audit.enable": "true",
+        "signalbox.event.loop.slice.us": "50",
         "listener.name.a.signalbox.sasl.oauthbearer.expected.scope": "f",
     }
     old = with_old_names(values)
-    assert old == {"node.id": "1", "audit.enable": "true", "listener.name.a.sasl.oauthbearer.expected.scope": "f"}
+    assert old == {
+        "node.id": "1",
+        "audit.enable": "true",
+        "data.plane.slice.us": "50",
+        "listener.name.a.sasl.oauthbearer.expected.scope": "f",
+    }
     assert {current_name(key): value for key, value in old.items()} == values
 
 

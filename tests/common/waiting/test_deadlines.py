@@ -14,10 +14,10 @@ from signalbox.common.waiting.deadlines import Deadline, Deadlines
 
 
 class Bench:
-    def __init__(self) -> None:
+    def __init__(self, slice_s: float = 0.000_1) -> None:
         self.clock = ManualClock()
         self.timers = ManualTimers(self.clock)
-        self.deadlines = Deadlines(self.clock, self.timers)
+        self.deadlines = Deadlines(self.clock, self.timers, slice_s)
         self.expired: list[str] = []
 
     def pass_ms(self, ms: int) -> list[str]:
@@ -115,8 +115,9 @@ def test_a_later_time_costs_no_entry_of_the_heap() -> None:
     assert bench.pass_ms(99) == ["session"]
 
 
-def test_many_deadlines_at_once_are_run_in_slices() -> None:
-    bench = Bench()
+@pytest.mark.parametrize(("slice_s", "expected"), [(0.000_1, [1, 2, 3]), (0.001_5, [2, 3])])
+def test_many_deadlines_at_once_are_run_in_slices(slice_s: float, expected: list[int]) -> None:
+    bench = Bench(slice_s)
 
     def slow() -> None:
         bench.expired.append("x")
@@ -129,7 +130,7 @@ def test_many_deadlines_at_once_are_run_in_slices() -> None:
     while bench.timers.armed:
         bench.timers.run_next()
         runs.append(len(bench.expired))
-    assert runs == [1, 2, 3]
+    assert runs == expected
 
 
 @given(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.context import StoredAcls
 from signalbox.controller.direct_writes.metadata_change_log import MetadataChangeLog
 from signalbox.controller.election.failover import take_over
@@ -50,7 +51,9 @@ def test_controllers_are_loaded_with_what_they_support() -> None:
         await create_roots(store)
         payload = registration(101, features={"f": (1, 2)}).encode()
         await store.commit([Create(controller_id_path(101), payload, of_session=True)])
-        assert (await load_context(store, 1, 5, lambda: asyncio.sleep(0))).controllers == {101: {"f": (1, 2)}}
+        assert (await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop()))).controllers == {
+            101: {"f": (1, 2)}
+        }
 
     asyncio.run(run())
 
@@ -59,7 +62,7 @@ def test_an_empty_store() -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)
-        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        context = await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop()))
         assert (context.topics, context.brokers, context.configs, context.producer_id_block) == ({}, {}, {}, None)
         assert (context.controller_id, context.controller_epoch) == (1, 5)
 
@@ -74,7 +77,7 @@ def test_a_corrupt_token_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
         alice = KafkaPrincipal("User", "alice")
         token = DelegationToken("t", alice, alice, (), issue_ms=1, expiry_ms=2, max_ms=9)
         await store.commit([Create(token_path("t"), encode_token(token)), Create(token_path("u"), b"?")])
-        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        context = await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop()))
         assert context.tokens == {"t": token}
         assert "/delegation_token/tokens/u" in caplog.text
 
@@ -87,12 +90,14 @@ def test_corrupt_acls_are_ignored_until_they_are_written_again() -> None:
         await create_roots(store)
         await create_roots(store, ACL_FOLDERS)
         await store.commit([Create("/kafka-acl/Topic/t", b"?"), Create("/kafka-acl/Group/g", encode_acls([]))])
-        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        context = await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop()))
         topic, group = ResourcePattern(ResourceType.TOPIC, "t"), ResourcePattern(ResourceType.GROUP, "g")
         assert context.acls == {topic: StoredAcls((), 0), group: StoredAcls((), 0)}
         read = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermission.ALLOW)
         await store.commit(replay(context, [AclsSet(topic, (read,))])[1])
-        assert (await load_context(store, 1, 5, lambda: asyncio.sleep(0))).acls[topic].entries == (read,)
+        assert (await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop()))).acls[topic].entries == (
+            read,
+        )
 
     asyncio.run(run())
 
@@ -103,14 +108,10 @@ def test_the_load_of_a_large_store_yields() -> None:
         await create_roots(store)
         payload = b'{"version":3,"partitions":{"0":[1]}}'
         await store.commit([Create(f"/brokers/topics/t{number}", payload) for number in range(120)])
-        yields = []
-
-        async def yield_if_due() -> None:
-            yields.append(True)
-
-        context = await load_context(store, 1, 5, yield_if_due)
+        scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
+        context = await load_context(store, 1, 5, scheduler)
         assert len(context.topics) == 120
-        assert len(yields) == 2
+        assert scheduler.slices > 120
 
     asyncio.run(run())
 
@@ -124,7 +125,7 @@ def test_a_part_has_the_requested_entries_and_the_names_of_topics() -> None:
         payload = b'{"version":3,"partitions":{"0":[1]}}'
         await store.commit([Create(topic_path("t.a"), payload), Create(topic_path("u"), payload)])
         await store.commit([Create("/admin/delete_topics/u")])
-        complete = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        complete = await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop()))
         quota = {"producer_byte_rate": "5"}
         await store.commit(replay(complete, [ConfigsSet("users/a/clients/b", quota), ConfigsSet("topics/u", {})])[1])
         part = await load_part(
@@ -144,7 +145,7 @@ def test_a_complete_context_has_the_version_of_the_change_log() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)
         await store.commit([MetadataChangeLog().followed_by(["/config/topics/t"]).operation()])
-        assert (await load_context(store, 1, 5, lambda: asyncio.sleep(0))).shared_version == 1
+        assert (await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop()))).shared_version == 1
 
     asyncio.run(run())
 
@@ -166,7 +167,7 @@ def test_corrupt_entries_prevent_no_load_and_are_not_changed(caplog: pytest.LogC
         roots = ("/signalbox_shared_changes", "/latest_producer_id_block")
         for path, data in corrupt.items():
             await store.commit([Write(path, data) if path in roots else Create(path, data)])
-        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        context = await load_context(store, 1, 5, TaskScheduler(asyncio.get_running_loop()))
         assert (set(context.brokers), context.configs) == ({1}, {"users/a": {}})
         assert "/feature" in context.features.read_error
         await store.commit(replay(context, take_over(context, inputs()).records)[1])

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from signalbox.common.store_position import UNKNOWN_CONTROLLER_EPOCH, StorePosition
+from signalbox.common.ids import UNKNOWN_CONTROLLER_EPOCH, StorePosition
 from signalbox.metadata.backup.store_incarnation import (
     StoreHistory,
     advance,

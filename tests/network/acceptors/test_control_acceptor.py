@@ -9,7 +9,7 @@ from signalbox.common.audit_event import AuditKind
 from signalbox.network.acceptors.control_acceptor import ControlAcceptor
 from signalbox.protocol.api_table import ApiKey
 from signalbox.transport.buffer_pool import BufferPool
-from tests.network.acceptors.test_data_acceptor import listening
+from tests.network.acceptors.test_acceptor import listening
 from tests.network.serving import serving
 from tests.transport.loopback import until
 

@@ -13,7 +13,7 @@ from signalbox.network.listeners.listener_security import ListenerSecurity
 from signalbox.network.ports import NetworkPorts
 from signalbox.protocol.api_table import ApiKey
 from signalbox.transport.data_loop import DataLoop
-from tests.network.serving import EchoSink, EveryApi, configured, serving
+from tests.network.serving import EVERY_API, EchoSink, configured, serving
 from tests.transport.loopback import until
 
 TWO = {
@@ -28,7 +28,7 @@ def test_ports_are_known_before_anything_is_served() -> None:
     async def main() -> None:
         table, settings = configured(TWO)
         loop = DataLoop(asyncio.get_running_loop())
-        server = SocketServer(table, settings, NetworkPorts(request_sink=EchoSink(), api_gate=EveryApi()), loop)
+        server = SocketServer(table, settings, NetworkPorts(request_sink=EchoSink(), served_versions=EVERY_API), loop)
         ports = await server.start_listening()
         assert {row.name: row.port for row in server.table} == ports
         assert [endpoint.port for endpoint in server.table.advertised_endpoints()] == list(ports.values())
@@ -57,7 +57,9 @@ def test_a_port_in_use_names_the_listener_and_leaves_nothing_bound() -> None:
             given["listener.security.protocol.map"] += ",FREE:PLAINTEXT"
             table, settings = configured(given)
             loop = DataLoop(asyncio.get_running_loop())
-            server = SocketServer(table, settings, NetworkPorts(request_sink=EchoSink(), api_gate=EveryApi()), loop)
+            server = SocketServer(
+                table, settings, NetworkPorts(request_sink=EchoSink(), served_versions=EVERY_API), loop
+            )
             before = len(os.listdir("/proc/self/fd"))
             with pytest.raises(BindError) as rejected:
                 await server.start_listening()

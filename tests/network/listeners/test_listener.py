@@ -7,14 +7,14 @@ from signalbox.network.plane import Plane
 from signalbox.network.ports import NetworkPorts
 from signalbox.network.quotas.rejections import Rejections
 from signalbox.protocol.api_table import ApiKey
-from tests.network.serving import EchoSink, EveryApi, configured
+from tests.network.serving import EVERY_API, EchoSink, configured
 from tests.network.test_connection import FORCED, FOUR, RecordingFastPath
 from tests.network.test_plane import Source
 
 
 def test_a_forced_control_plane_serves_the_four_and_the_set_up() -> None:
     table, _ = configured(FORCED)
-    everything = EveryApi().versions(table.row("CONTROL"))
+    everything = EVERY_API
     assert set(served_on(table.row("CONTROL"), everything)) == {*FOUR, ApiKey.API_VERSIONS}
     client = served_on(table.row("CLIENT"), everything)
     assert set(everything) - set(client) == {ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
@@ -24,7 +24,7 @@ def test_a_forced_control_plane_serves_the_four_and_the_set_up() -> None:
 def test_frame_limits_and_fast_path() -> None:
     given = FORCED | {"listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROL:SASL_PLAINTEXT"}
     table, settings = configured(given)
-    ports = NetworkPorts(request_sink=EchoSink(), api_gate=EveryApi(), fast_path=RecordingFastPath())
+    ports = NetworkPorts(request_sink=EchoSink(), served_versions=EVERY_API, fast_path=RecordingFastPath())
     rejections = Rejections(ports.audit, ports.metrics, ports.clock)
     listeners = {
         row.name: Listener(
@@ -49,5 +49,5 @@ def test_a_controllers_listener_serves_brokers_alone() -> None:
     table, _ = configured(given)
     row = table.row("CTRL")
     admitted = {ApiKey.ENVELOPE, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS, ApiKey.CONTROLLED_SHUTDOWN}
-    assert set(served_on(row, EveryApi().versions(row))) == {*admitted, ApiKey.API_VERSIONS}
-    assert ApiKey.METADATA in served_on(table.row("PLAINTEXT"), EveryApi().versions(row))
+    assert set(served_on(row, EVERY_API)) == {*admitted, ApiKey.API_VERSIONS}
+    assert ApiKey.METADATA in served_on(table.row("PLAINTEXT"), EVERY_API)

@@ -15,7 +15,7 @@ from signalbox.network.listeners.listener_security import build_security
 from signalbox.network.sasl.sasl_mechanisms import SUPPORTED_MECHANISMS
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
-from signalbox.security.callback_class import CallbackSettings
+from signalbox.security.class_loading import CallbackSettings
 from signalbox.security.oauth.access_token import AccessToken, TokenRejected
 from signalbox.security.principal import AuthenticationEvidence, DefaultPrincipalBuilder, KafkaPrincipal
 from signalbox.security.sasl.oauthbearer import OAuthBearerClientExchange

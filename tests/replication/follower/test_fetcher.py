@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,7 +14,8 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.replication.config_rows import ReplicationConfig
-from signalbox.replication.ports import OnResponse, TopicSettings
+from signalbox.replication.follower.leader_channel import OnResponse, ReconnectingChannels
+from signalbox.replication.ports import TopicSettings
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, batch_of, bytes_of
 
 
@@ -62,7 +63,7 @@ def followed(
     cluster = MemoryCluster(tmp_path, [2], config)
     cluster.view.alive.add(1)
     leader = Leader()
-    cluster.brokers[2].manager.fetchers._channels = leader
+    cluster.brokers[2].manager.fetchers._channels = cast(ReconnectingChannels, leader)
     cluster.create([1, 2], partitions=partitions)
     return cluster, leader
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+from signalbox.client.inter_broker.replica_channel import ReplicaChannel
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.follower.leader_channel import ReconnectingChannels
 
@@ -36,13 +37,13 @@ class Dialler:
         self.connections: list[Connection] = []
         self.dialled: list[int] = []
 
-    async def __call__(self, broker_id: int) -> Connection:
+    async def __call__(self, broker_id: int) -> ReplicaChannel:
         self.dialled.append(broker_id)
         await asyncio.sleep(0)
         if self.failures:
             raise self.failures.pop(0)
         self.connections.append(Connection())
-        return self.connections[-1]
+        return cast(ReplicaChannel, self.connections[-1])
 
 
 async def until_idle() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from signalbox.replication.follower.followed_partition import FollowedPartition
+from signalbox.replication.follower.leader_channel import OnResponse, ReconnectingChannel
 from signalbox.replication.follower.leader_offsets import LeaderOffsets
-from signalbox.replication.ports import OnResponse
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
 
@@ -46,7 +46,9 @@ def test_both_or_nothing(tmp_path: Path, answers: tuple[Any, Any], result: tuple
     cluster.create([1])
     partition = cluster.brokers[1].partition()
     followed, channel, found = FollowedPartition(partition, partition.local_log()), Channel(), list[Any]()
-    LeaderOffsets(followed, 2, lambda state, range_: found.append((state, range_))).send_requests(channel)
+    LeaderOffsets(followed, 2, lambda state, range_: found.append((state, range_))).send_requests(
+        cast(ReconnectingChannel, channel)
+    )
     for (request, on_response), response in zip(channel.sent, answers, strict=True):
         assert found == []
         assert request.topics[0].partitions[0].current_leader_epoch == 0

@@ -6,7 +6,6 @@ import pytest
 import scramp  # type: ignore[import-untyped]
 
 from signalbox.security.sasl.mechanism import SaslError
-from signalbox.security.sasl.salts import random_salt
 from signalbox.security.sasl.scram import NoCredentials, ScramClientExchange, ScramMechanism, TokenLogin
 from signalbox.security.sasl.scram_messages import (
     SCRAM_MECHANISMS,
@@ -16,9 +15,10 @@ from signalbox.security.sasl.scram_messages import (
     keyed,
     make_credential,
     parse_server_first,
+    random_salt,
     salted_password,
 )
-from tests.security.sasl.test_salts import KAFKAS
+from tests.security.sasl.test_scram_messages import KAFKAS
 
 
 class Users(NoCredentials):

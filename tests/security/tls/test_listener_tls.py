@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from signalbox.security.tls.listener_tls import ListenerTls, listener_tls, renewed_listener_tls
+from signalbox.security.tls.contexts import client_context, server_context
+from signalbox.security.tls.listener_tls import ListenerTls, handshake_problem, listener_tls, renewed_listener_tls
 from signalbox.security.tls.settings import TlsConfigError, TlsSettings
 from tests.security.certificates import Authority, Identity
 from tests.security.tls.handshakes import AUTHORITY, BROKER, inline, shake_hands
@@ -110,3 +111,40 @@ def test_client_certificates_are_part_of_the_check() -> None:
     assert serving(mutual, dialled=True)
     with pytest.raises(TlsConfigError):
         serving(inline(truststore_certificates=other.pem, client_auth="required"), dialled=True)
+
+
+OURS, THEIRS = Authority("ours"), Authority("theirs")
+SERVER, USER = OURS.identity("broker", hosts=["kafka.example"]), THEIRS.identity("user")
+
+
+def pair_settings(**changes: object) -> TlsSettings:
+    usual = {
+        "keystore_key": SERVER.key_pem(),
+        "keystore_certificate_chain": SERVER.certificate_pem,
+        "truststore_certificates": OURS.pem,
+    }
+    return TlsSettings(**{**usual, **changes})  # type: ignore[arg-type]
+
+
+def test_which_handshakes_succeed() -> None:
+    server = server_context(pair_settings())
+    assert handshake_problem(server, client_context(pair_settings()), "kafka.example") == ""
+    assert "elsewhere.example" in handshake_problem(server, client_context(pair_settings()), "elsewhere.example")
+    unchecked = pair_settings(endpoint_identification_algorithm="")
+    assert handshake_problem(server, client_context(unchecked)) == ""
+    assert handshake_problem(server, client_context(unchecked), "elsewhere.example") == ""
+    untrusting = client_context(pair_settings(truststore_certificates=THEIRS.pem))
+    assert "certificate" in handshake_problem(server, untrusting, "kafka.example")
+
+
+def test_client_certificates_count() -> None:
+    server = server_context(pair_settings(client_auth="required"))
+    user = pair_settings(keystore_key=USER.key_pem(), keystore_certificate_chain=USER.certificate_pem)
+    assert handshake_problem(server, client_context(pair_settings()), "kafka.example") == ""
+    assert handshake_problem(server, client_context(user), "kafka.example") != ""
+
+
+def test_versions_that_do_not_meet() -> None:
+    server = server_context(pair_settings(enabled_protocols=("TLSv1.2",)))
+    client = client_context(pair_settings(enabled_protocols=("TLSv1.3",)))
+    assert handshake_problem(server, client, "kafka.example") != ""

@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from signalbox.broker.metrics.metric_registry import MetricRegistry
-from signalbox.broker.ports import TaskScheduler
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.start_error import StartError
 from signalbox.common.limits import MAX_METRICS_CONNECTIONS
 from signalbox.common.metrics import MetricName
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.server.metrics.metrics_page import MetricsPage
 from signalbox.testing.cluster import Cluster
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.server.metrics.test_metrics_text import parsed
 from tests.storage.files.test_spare_descriptors import none_left
 from tests.waiting import until_true
@@ -53,20 +54,13 @@ async def exchange(page: MetricsPage, request: bytes) -> bytes:
     ],
 )
 def test_requests(request_: bytes, status: bytes) -> None:
-    answer = asyncio.run(exchange(MetricsPage(MetricRegistry(), "127.0.0.1", 0, AtOnce()), request_))
+    answer = asyncio.run(exchange(MetricsPage(MetricRegistry(), "127.0.0.1", 0, ImmediateScheduler()), request_))
     assert answer.startswith(status)
     assert bool(answer) == bool(status)
 
 
-class AtOnce:
-    """A scheduler that runs each page's work at once."""
-
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
-        work()
-
-
 def rejected_start(host: str, port: int) -> ConfigFault:
-    page = MetricsPage(MetricRegistry(), host, port, AtOnce())
+    page = MetricsPage(MetricRegistry(), host, port, ImmediateScheduler())
     with pytest.raises(StartError) as rejected:
         asyncio.run(page.start())
     asyncio.run(page.stop())  # a stop after a failed start is safe
@@ -108,13 +102,14 @@ def test_one_of_three_is_the_active_controller_and_counts(cluster: Cluster) -> N
     assert sorted(page[f"{name}activebrokercount", ()] for page in pages) == [0, 0, 3]
 
 
-class Held:
+class Held(ImmediateScheduler):
     """A scheduler whose pages are written when the test runs their work."""
 
     def __init__(self) -> None:
-        self.work: list[Callable[[], None]] = []
+        super().__init__()
+        self.work: list[Callable[[], object]] = []
 
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
+    def run(self, work: Callable[[], object], again: bool = False) -> None:
         self.work.append(work)
 
 
@@ -144,7 +139,7 @@ def test_idle_connections_are_limited_and_the_oldest_is_closed() -> None:
     """Far more connections than the limit: the oldest are closed, and a scraper gets its response."""
 
     async def main() -> None:
-        async with served(AtOnce()) as port:
+        async with served(ImmediateScheduler()) as port:
             idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(4 * MAX_METRICS_CONNECTIONS)]
             assert (await asked(port, GET)).startswith(b"HTTP/1.1 200")
             assert await idle[0][0].read() == b"", "the oldest one was closed"
@@ -201,7 +196,7 @@ def test_none_stays_for_ever(request_: bytes, monkeypatch: pytest.MonkeyPatch) -
         registry = MetricRegistry()
         for number in range(100):  # more than the socket buffers take
             registry.gauge(MetricName("a", "b", "c"), lambda: 1.0, {"tag": f"{number} " + "x" * 100_000})
-        async with served(AtOnce(), registry) as port:
+        async with served(ImmediateScheduler(), registry) as port:
             with socket.create_connection(("127.0.0.1", port)) as slow:
                 slow.sendall(request_)
                 assert open_connections(port) == 1
@@ -214,7 +209,7 @@ def test_without_descriptors_new_connections_wait_and_the_log_is_not_flooded(cap
     caplog.set_level(logging.INFO)
 
     async def main() -> None:
-        async with served(AtOnce()) as port:
+        async with served(ImmediateScheduler()) as port:
             waiting = socket.create_connection(("127.0.0.1", port))
             waiting.sendall(GET)
             with none_left():
@@ -236,7 +231,7 @@ def test_without_descriptors_new_connections_wait_and_the_log_is_not_flooded(cap
 
 def test_every_address_of_a_host_has_the_page() -> None:
     async def main() -> None:
-        page = MetricsPage(MetricRegistry(), "localhost", 0, AtOnce())
+        page = MetricsPage(MetricRegistry(), "localhost", 0, ImmediateScheduler())
         port = await page.start()
         for host in {row[4][0] for row in socket.getaddrinfo("localhost", port, type=socket.SOCK_STREAM)}:
             reader, writer = await asyncio.open_connection(str(host), port)

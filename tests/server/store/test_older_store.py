@@ -100,8 +100,7 @@ def test_a_cluster_continues_from_an_older_store(tmp_path: Path, caplog: pytest.
     caplog.clear()
     with running(tmp_path) as cluster:
         produce(cluster, "kept", range(15, 20))
-        store_of_one = cluster.nodes[1]._store
-        assert store_of_one is not None
+        store_of_one = cluster.nodes[1].components.context.store
         entry = cluster.run(store_of_one.read(PRODUCER_ID_BLOCK))
         assert entry is not None
         block = decode_producer_id_block(entry.data)

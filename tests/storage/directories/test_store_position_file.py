@@ -8,7 +8,7 @@ import pytest
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.config.start_error import StartError
-from signalbox.common.store_position import StorePosition
+from signalbox.common.ids import StorePosition
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.directories.store_position_file import (
     read_store_position,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from signalbox.broker.api_request import ApiRequest
-from signalbox.broker.fast_path.fast_path_stats import FastPathStats
+from signalbox.broker.metrics.request_metrics import FastPathStats
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import yield_if_due

@@ -11,12 +11,15 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
 from signalbox.common.audit_event import AuditEvent, encode_audit_event
 from signalbox.common.clock import Clock
+from signalbox.common.cooperative_task import yielding
 from signalbox.common.limits import MAX_AUDIT_BATCH_EVENTS, MAX_AUDIT_EVENTS_QUEUED
 from signalbox.common.metrics import MetricName, Metrics
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +28,6 @@ _WRITTEN = MetricName("signalbox.audit", "AuditTrail", "WrittenEvents")
 _LINGER_S = 0.2
 _RETRY_S = 1.0
 _WARN_AFTER_S = 10.0  # failures are logged as warnings only after this time
-_EVENTS_PER_SLICE = 8
 
 
 class AuditDelivery(Protocol):
@@ -39,10 +41,13 @@ class AuditDelivery(Protocol):
 class AuditTrail:
     """The audit sink of all packages of a broker, and the task that writes."""
 
-    def __init__(self, node_id: int, clock: Clock, metrics: Metrics, enabled: bool = True) -> None:
+    def __init__(
+        self, node_id: int, clock: Clock, metrics: Metrics, scheduler: TaskScheduler, enabled: bool = True
+    ) -> None:
         self._enabled = enabled  # signalbox.audit.enable: without a writer the queue must stay empty
         self._node_id = node_id
         self._clock = clock
+        self._scheduler = scheduler
         self._broker_epoch = -1
         self._queue: deque[tuple[int, AuditEvent]] = deque()
         self._next_seq = 0
@@ -105,13 +110,16 @@ class AuditTrail:
             self._delivering = asyncio.ensure_future(self._deliver_batch(delivery))
         await asyncio.shield(self._delivering)
 
+    def _encoded(self, batch: Sequence[tuple[int, AuditEvent]]) -> list[bytes]:
+        """Yields."""
+        node_id, epoch = self._node_id, self._broker_epoch
+        return [
+            encode_audit_event(event, broker_id=node_id, broker_epoch=epoch, seq=seq) for seq, event in yielding(batch)
+        ]
+
     async def _deliver_batch(self, delivery: AuditDelivery) -> None:
         batch = [self._queue[index] for index in range(min(len(self._queue), MAX_AUDIT_BATCH_EVENTS))]
-        values = []
-        for number, (seq, event) in enumerate(batch, 1):
-            values.append(encode_audit_event(event, broker_id=self._node_id, broker_epoch=self._broker_epoch, seq=seq))
-            if not number % _EVENTS_PER_SLICE:
-                await asyncio.sleep(0)
+        values = await self._scheduler.result_of(partial(self._encoded, batch))
         failing_since: float | None = None
         while True:
             try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from signalbox.broker.authorization.internal_listener import on_internal_listener
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
@@ -91,3 +90,8 @@ def operations_bit_field(
         if authorizer.authorize(context, operation, resource_type, name):
             bits |= 1 << operation
     return bits
+
+
+def on_internal_listener(context: RequestContext) -> bool:
+    """Whether the connection is on an internal listener: inter-broker, control plane or privileged."""
+    return context.inter_broker or context.control_plane or context.privileged

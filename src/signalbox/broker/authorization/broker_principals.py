@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 
-from signalbox.broker.authorization.internal_listener import on_internal_listener
+from signalbox.broker.authorization.authorization import on_internal_listener
 from signalbox.common.limits import MAX_BROKER_PRINCIPALS
 from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from signalbox.broker.authorization.authorization import on_internal_listener
 from signalbox.broker.authorization.broker_principals import BrokerPrincipalRule
-from signalbox.broker.authorization.internal_listener import on_internal_listener
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer

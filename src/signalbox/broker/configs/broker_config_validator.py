@@ -12,11 +12,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
-from signalbox.broker.ports import ConfigValues
-from signalbox.common.config.config_table import ConfigTable, Dynamic
-from signalbox.common.config.listener_key import LISTENER_PREFIX
+from signalbox.common.config.config_table import LISTENER_PREFIX, ConfigTable, Dynamic
 from signalbox.controller.entities.config_control import increments, replacement
 from signalbox.controller.entities.config_resource import Resource
+from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import Configs
 from signalbox.metadata.store.port import StoreError
 from signalbox.network.config_rows import NETWORK_CONFIG
@@ -52,16 +51,13 @@ async def _not_ready(for_all: Configs | None, for_this: Configs | None) -> Valid
 
 
 class BrokerConfigValidator:
-    """`validator` is set later, since it needs the sockets, which are created after the request handlers. `catch_up`
-    brings `values` up to date with the store: this broker may not have received the last change yet."""
+    """`validator` is set later, since it needs the sockets, which are created after the request handlers. Before
+    a validation the repository catches up with the store: this broker may not have received the last change yet."""
 
-    def __init__(
-        self, node_id: int, table: ConfigTable, values: ConfigValues, catch_up: Callable[[], Awaitable[None]]
-    ) -> None:
+    def __init__(self, node_id: int, table: ConfigTable, repository: ConfigRepository) -> None:
         self._node_id = node_id
         self._table = table
-        self._values = values
-        self._catch_up = catch_up
+        self._repository = repository
         self.validator: ConfigValidator = _not_ready
         self.revalidate: Callable[[Sequence[str]], None] = _no_revalidation
 
@@ -84,7 +80,7 @@ class BrokerConfigValidator:
                 f" request to broker {name}, which validates them",
             )
         with suppress(StoreError):  # then the controller cannot store the configs either, and returns the error
-            await self._catch_up()
+            await self._repository.catch_up()
         try:
             configs = self._after(api_key, resource)
         except KafkaError as rejected:
@@ -103,7 +99,7 @@ class BrokerConfigValidator:
         return Error.INVALID_REQUEST, f"Invalid config value for resource {resource_text}: {'; '.join(faults)}"
 
     def _same_files(self, resource: Any, configs: Configs) -> list[str]:
-        present = self._values.broker_overrides(self._node_id) if resource.resource_name else {}
+        present = self._repository.broker_config(self._node_id) if resource.resource_name else {}
         return [
             config.name
             for config in resource.configs
@@ -114,8 +110,8 @@ class BrokerConfigValidator:
 
     def _after(self, api_key: ApiKey, resource: Any) -> Configs:
         """The resource's configs after the change; KafkaError as the controller would return it."""
-        name, values = resource.resource_name, self._values
-        present = values.broker_overrides(self._node_id) if name else values.broker_default_overrides()
+        name, repository = resource.resource_name, self._repository
+        present = repository.broker_config(self._node_id) if name else repository.broker_default_config()
         own = Resource(ConfigResourceType.BROKER, name, f"brokers/{name}", dict(present), self._table)
         change = replacement if api_key == ApiKey.ALTER_CONFIGS else increments
         configs = change(resource.configs)(own)

@@ -21,12 +21,20 @@ from dataclasses import dataclass, replace
 from itertools import dropwhile
 
 from signalbox.broker.configs.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
-from signalbox.broker.ports import ConfigValues
 from signalbox.common.config.client_metrics_config import CLIENT_METRICS_CONFIG
-from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, format_value
-from signalbox.common.config.listener_key import ListenerKey, read_listener_key
+from signalbox.common.config.config_table import (
+    ConfigRow,
+    ConfigTable,
+    ConfigType,
+    Dynamic,
+    ListenerKey,
+    format_value,
+    read_listener_key,
+)
 from signalbox.common.config.topic_config import TOPIC_CONFIG
+from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.effective_config import ConfigSource
+from signalbox.metadata.entries.entity_config import client_metrics_entity
 from signalbox.storage.config_rows import in_milliseconds, substitute_keys
 
 Synonym = tuple[str, str | None, int]
@@ -51,14 +59,16 @@ class ConfigDescription:
     """Describes the configs of topics, subscriptions and of this broker. `static` is the content of
     server.properties."""
 
-    def __init__(self, node_id: int, table: ConfigTable, static: Mapping[str, str], values: ConfigValues) -> None:
+    def __init__(
+        self, node_id: int, table: ConfigTable, static: Mapping[str, str], repository: ConfigRepository
+    ) -> None:
         self._node_id = node_id
         self._table = table
         self._static = _with_both_ids(static)
-        self._values = values
+        self._repository = repository
 
     def topic(self, topic: str) -> list[DescribedConfig]:
-        own = self._values.topic_overrides(topic)
+        own = self._repository.topic_config(topic)
         described = []
         for row in TOPIC_CONFIG:
             synonyms: list[Synonym] = []
@@ -81,7 +91,7 @@ class ConfigDescription:
 
     def broker_defaults(self) -> list[DescribedConfig]:
         """The cluster-wide dynamic defaults: only those that are set."""
-        overrides = self._values.broker_default_overrides()
+        overrides = self._repository.broker_default_config()
         source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
         rows = {row.name: row for row in self._table if row.dynamic is not Dynamic.READ_ONLY}
         rows |= {name: replace(key.row, name=name) for name, key in self._listener_keys([(source, overrides)])}
@@ -93,7 +103,7 @@ class ConfigDescription:
 
     def client_metrics(self, subscription: str) -> list[DescribedConfig]:
         """Every key of a subscription to client metrics, whether or not the subscription exists."""
-        own = self._values.client_metrics_overrides(subscription)
+        own = self._repository.entity(client_metrics_entity(subscription))
         described = []
         for row in CLIENT_METRICS_CONFIG:
             levels = [(row.name, format_value(row.default), ConfigSource.DEFAULT_CONFIG)]
@@ -137,8 +147,8 @@ class ConfigDescription:
     def _levels(self) -> list[_Level]:
         """The sources where a broker key can be set, highest precedence first."""
         return [
-            (ConfigSource.DYNAMIC_BROKER_CONFIG, self._values.broker_overrides(self._node_id)),
-            (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self._values.broker_default_overrides()),
+            (ConfigSource.DYNAMIC_BROKER_CONFIG, self._repository.broker_config(self._node_id)),
+            (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self._repository.broker_default_config()),
             (ConfigSource.STATIC_BROKER_CONFIG, self._static),
         ]
 

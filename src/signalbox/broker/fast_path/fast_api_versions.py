@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from struct import Struct
 
-from signalbox.broker.fast_path.fast_path import FastPathConnection, read_header
-from signalbox.broker.fast_path.fast_path_stats import FastPathStats
+from signalbox.broker.fast_path.fast_path import read_header
 from signalbox.broker.fast_path.request_templates import KEY_AT, RequestTemplates
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
+from signalbox.broker.metrics.request_metrics import FastPathStats
 from signalbox.common.clock import Clock
+from signalbox.network.connection import Connection
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 
@@ -29,7 +30,7 @@ class FastApiVersions:
         self.handler = handler
         self.monotonic = clock.monotonic
 
-    def __call__(self, connection: FastPathConnection, version: int) -> ConnectionApiVersions:
+    def __call__(self, connection: Connection, version: int) -> ConnectionApiVersions:
         return ConnectionApiVersions(self, connection, version)
 
 
@@ -38,7 +39,7 @@ class ConnectionApiVersions:
 
     __slots__ = ("_connection", "_owner", "_templates", "_version", "stats")
 
-    def __init__(self, owner: FastApiVersions, connection: FastPathConnection, version: int) -> None:
+    def __init__(self, owner: FastApiVersions, connection: Connection, version: int) -> None:
         self._owner = owner
         self._connection = connection
         self._version = version

@@ -13,8 +13,7 @@ from struct import Struct
 from typing import Any
 
 from signalbox.broker.authorization.authorization import may
-from signalbox.broker.fast_path.fast_path import FastPathConnection, read_header
-from signalbox.broker.fast_path.fast_path_stats import FastPathStats
+from signalbox.broker.fast_path.fast_path import read_header
 from signalbox.broker.fast_path.request_templates import (
     KEY_AT,
     HasQuota,
@@ -22,11 +21,13 @@ from signalbox.broker.fast_path.request_templates import (
     is_flexible,
     no_client_has_quota,
 )
+from signalbox.broker.metrics.request_metrics import FastPathStats
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.quota_entity import CONSUMER_BYTE_RATE
 from signalbox.metadata.image import MetadataImage
+from signalbox.network.connection import Connection
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.error_table import KafkaError
@@ -65,7 +66,7 @@ class FastFetch:
         self.authorizer = authorizer
         self.monotonic = clock.monotonic
 
-    def __call__(self, connection: FastPathConnection, version: int) -> ConnectionFetch:
+    def __call__(self, connection: Connection, version: int) -> ConnectionFetch:
         return ConnectionFetch(self, connection, version)
 
 
@@ -126,7 +127,7 @@ class ConnectionFetch:
 
     __slots__ = ("_connection", "_flexible", "_has_log_start", "_owner", "_templates", "_version", "stats")
 
-    def __init__(self, owner: FastFetch, connection: FastPathConnection, version: int) -> None:
+    def __init__(self, owner: FastFetch, connection: Connection, version: int) -> None:
         self._owner = owner
         self._connection = connection
         self._version = version

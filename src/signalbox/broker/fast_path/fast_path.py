@@ -9,60 +9,19 @@ partition) and is dropped when one of them changes. All other requests are left 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from struct import Struct
-from typing import Any, Protocol
+from typing import Protocol
 
 from signalbox.broker.audit.audit_rollups import AuditRollups
-from signalbox.broker.fast_path.fast_path_stats import FastPathStats
-from signalbox.broker.metrics.request_metrics import RequestMetrics
-from signalbox.common.file_slice import FileSlice
+from signalbox.broker.metrics.request_metrics import FastPathStats, RequestMetrics
+from signalbox.network.connection import Connection
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.headers import RequestHeader, decode_request_header
-from signalbox.security.request_context import RequestContext
 
 _HEAD = Struct(">Ii").unpack_from  # API key and version as one number, correlation id
 _HEAD_BYTES = 8
-
-
-class FastPathChannel(Protocol):
-    """The channel of a connection."""
-
-    @property
-    def active_at(self) -> float: ...
-
-
-class FastPathConnection(Protocol):
-    """The part of a connection of the network package that the fast path uses."""
-
-    request_templates: object
-
-    @property
-    def context(self) -> RequestContext: ...
-
-    @property
-    def channel(self) -> FastPathChannel: ...
-
-    def serves(self, api_key: int, api_version: int) -> bool:
-        """Whether the listener accepts this version of the API."""
-        ...
-
-    def defer(self) -> None: ...
-
-    def respond(self, chunks: Sequence[Any]) -> None: ...
-
-    def respond_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
-        """Send a response of head (which begins with the size of the whole response), records and tail."""
-        ...
-
-    def respond_framed(self, frame: bytes) -> None:
-        """Send a response frame that begins with its size."""
-        ...
-
-    def respond_nothing(self) -> None: ...
-
-    def close(self, reason: str) -> None: ...
 
 
 class FastPathRequests(Protocol):
@@ -77,7 +36,7 @@ class FastPathRequests(Protocol):
 
 
 Serve = Callable[[memoryview, int], bool]
-Factory = Callable[[FastPathConnection, int], FastPathRequests]  # connection, API version
+Factory = Callable[[Connection, int], FastPathRequests]  # connection, API version
 
 
 class FastPath:
@@ -87,11 +46,11 @@ class FastPath:
         self._factories: dict[int, Factory] = {int(key): factory for key, factory in factories.items()}
         self._metrics = metrics
         self._rollups = rollups
-        self._requests: dict[FastPathConnection, dict[int, FastPathRequests]] = {}
+        self._requests: dict[Connection, dict[int, FastPathRequests]] = {}
         metrics.before_reading = self.flush_stats
         rollups.before_flush = self.flush_stats
 
-    def try_frame(self, connection: FastPathConnection, frame: memoryview) -> bool:
+    def try_frame(self, connection: Connection, frame: memoryview) -> bool:
         """Port of the network package: serve the frame if possible; False leaves it to the generic path."""
         kinds: dict[int, Serve] | None = connection.request_templates  # type: ignore[assignment]
         if len(frame) < _HEAD_BYTES:
@@ -113,7 +72,7 @@ class FastPath:
             connection.request_templates = None
         self._requests.clear()
 
-    def forget(self, connection: FastPathConnection) -> None:
+    def forget(self, connection: Connection) -> None:
         """Port of the network package: the connection was closed."""
         requests = self._requests.pop(connection, None)
         connection.request_templates = None
@@ -125,7 +84,7 @@ class FastPath:
         for requests in self._requests.values():
             self._flush(requests)
 
-    def _register(self, connection: FastPathConnection, kinds: dict[int, Serve], kind: int) -> None:
+    def _register(self, connection: Connection, kinds: dict[int, Serve], kind: int) -> None:
         """Register an API version on a connection. Its first request takes the generic path; templates are used from
         the second request on."""
         api_key, api_version = kind >> 16, kind & 0xFFFF

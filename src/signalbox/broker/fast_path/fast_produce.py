@@ -14,8 +14,7 @@ from functools import partial
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, NoResponse, RawResponse, ResponseMessage
 from signalbox.broker.authorization.authorization import may
-from signalbox.broker.fast_path.fast_path import FastPathConnection, read_header
-from signalbox.broker.fast_path.fast_path_stats import FastPathStats
+from signalbox.broker.fast_path.fast_path import read_header
 from signalbox.broker.fast_path.produce_template import ProduceTemplate, build_template
 from signalbox.broker.fast_path.request_templates import (
     KEY_AT,
@@ -25,6 +24,7 @@ from signalbox.broker.fast_path.request_templates import (
     no_client_has_quota,
 )
 from signalbox.broker.handlers.records.produce import ZSTD_FROM, ProduceHandler
+from signalbox.broker.metrics.request_metrics import FastPathStats
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID
@@ -32,6 +32,7 @@ from signalbox.common.internal_topics import INTERNAL_TOPICS
 from signalbox.common.waiting.deadlines import Deadline
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.quota_entity import PRODUCER_BYTE_RATE
+from signalbox.network.connection import Connection
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
@@ -71,7 +72,7 @@ class FastProduce:
         self.monotonic = clock.monotonic
         self.add_deadline = replicas.scheduler.deadlines.add
 
-    def __call__(self, connection: FastPathConnection, version: int) -> ConnectionProduce:
+    def __call__(self, connection: Connection, version: int) -> ConnectionProduce:
         return ConnectionProduce(self, connection, version)
 
 
@@ -145,7 +146,7 @@ class ConnectionProduce:
 
     __slots__ = ("_connection", "_flexible", "_owner", "_templates", "_version", "add_deadline", "stats")
 
-    def __init__(self, owner: FastProduce, connection: FastPathConnection, version: int) -> None:
+    def __init__(self, owner: FastProduce, connection: Connection, version: int) -> None:
         self._owner = owner
         self._connection = connection
         self._version = version
@@ -155,6 +156,7 @@ class ConnectionProduce:
         self.stats = FastPathStats()
 
     def serve(self, frame: memoryview, correlation_id: int) -> bool:
+        """Yields."""
         templates = self._templates
         for end in templates.ends:
             template = templates.by_key.get(frame[KEY_AT:end].tobytes())
@@ -242,6 +244,7 @@ class ConnectionProduce:
     # -- several partitions
 
     def _serve_many(self, template: ProduceTemplate, frame: memoryview, end: int, correlation_id: int) -> bool:
+        """Yields."""
         if any(partition.stamp != stamp for partition, stamp in zip(template.partitions, template.stamps, strict=True)):
             self._templates.forget(template.key)
             return False

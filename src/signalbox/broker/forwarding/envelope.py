@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest
-from signalbox.common.forwarding_id import FORWARDING_ID_TAG, decode_forwarding_id
+from signalbox.common.ids import FORWARDING_ID_TAG, decode_forwarding_id
 from signalbox.protocol.api_table import API_TABLE
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, HandlerResult, RawResponse
 from signalbox.broker.authorization.cluster_rights import CLUSTER_RIGHTS, require_cluster_right
-from signalbox.broker.in_slices import in_slices
-from signalbox.broker.ports import Forwarder, TaskScheduler
+from signalbox.broker.ports import Forwarder
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected, ResourceRequests
 from signalbox.broker.routes import ROUTES, Disposition
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_request_header, decode_response_header
 from signalbox.protocol.message import Message
@@ -82,21 +82,22 @@ class FilteringForwarder:
             request.was_forwarded = True
             return await self._forwarder.forward(request)
         api = RESOURCE_REQUESTS[request.header.api_key]
-        remaining = await in_slices(self._scheduler, partial(_remaining_request, request, api, rejected))
+        remaining = await self._scheduler.result_of(partial(_remaining_request, request, api, rejected))
         controller_response = None
         if remaining is not None:
             request.was_forwarded = True
             controller_response = await self._forwarder.forward(remaining)
             if isinstance(controller_response, CloseConnection):
                 return controller_response
-        combined: FinalResponse = await in_slices(
-            self._scheduler, partial(_combined_response, request, api, rejected, controller_response)
+        combined: FinalResponse = await self._scheduler.result_of(
+            partial(_combined_response, request, api, rejected, controller_response)
         )
         return combined
 
 
 def _remaining_request(request: ApiRequest, api: ResourceRequests, rejected: Rejected) -> ApiRequest | None:
-    """The request without the rejected resources, with the client's own header; None when no resource remains."""
+    """The request without the rejected resources, with the client's own header; None when no resource remains.
+    Yields."""
     body = api.remaining_request(request.body, rejected)
     if body is None:
         return None
@@ -108,7 +109,8 @@ def _remaining_request(request: ApiRequest, api: ResourceRequests, rejected: Rej
 def _combined_response(
     request: ApiRequest, api: ResourceRequests, rejected: Rejected, controller_response: FinalResponse | None
 ) -> Any:
-    """The complete response. `controller_response`: the active controller's, or None if nothing was forwarded."""
+    """The complete response. `controller_response`: the active controller's, or None if nothing was forwarded.
+    Yields."""
     response: Any = controller_response
     if isinstance(controller_response, RawResponse):
         header = request.header

@@ -22,11 +22,12 @@ import logging
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, RawResponse, settled
+from signalbox.broker.epoch_checks import LocalEpochs
 from signalbox.broker.error_responses import error_response, failure
-from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.ports import EnvelopeChannel
 from signalbox.broker.routes import RouteTable
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
+from signalbox.common.ids import ForwardingId
 from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
@@ -45,7 +46,7 @@ class EnvelopeForwarder:
 
     def __init__(
         self,
-        channel: EnvelopeChannel,
+        channel: ControllerChannel,
         serde: PrincipalSerde,
         metrics: ForwardingMetrics,
         request_timeout_ms: int,
@@ -141,3 +142,23 @@ def _throttle_time_ms(header: RequestHeader, payload: bytes, body: int) -> int:
     if first.attribute != "throttle_time_ms" or header.api_version not in first.versions:
         return 0
     return int.from_bytes(payload[body : body + 4], signed=True)
+
+
+class ForwardingIds:
+    """One per broker: ids are unique within one broker epoch, and contain the oldest number still in flight. `begin` is
+    called before a request is forwarded, `end` after it."""
+
+    def __init__(self, broker: LocalEpochs) -> None:
+        self._broker = broker
+        self._last = 0
+        self._open: dict[int, None] = {}  # numbers in flight, in ascending order
+
+    def begin(self) -> ForwardingId:
+        """The forwarding id of the next request."""
+        self._last += 1
+        self._open[self._last] = None
+        return ForwardingId(self._broker.node_id, self._broker.broker_epoch, self._last, next(iter(self._open)))
+
+    def end(self, forwarding_id: ForwardingId) -> None:
+        """The request got its response, or the broker does not wait for it any more."""
+        self._open.pop(forwarding_id.number, None)

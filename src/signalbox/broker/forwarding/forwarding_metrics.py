@@ -8,10 +8,9 @@ begin to wait. Metrics that the KIP does not name are in `signalbox.broker`.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 
-from signalbox.broker.audit.event_rate import EventRate
 from signalbox.common.clock import Clock
 from signalbox.common.limits import MAX_CLIENT_IDS_COUNTED
 from signalbox.common.metrics import MetricName, Metrics
@@ -78,3 +77,35 @@ class ForwardingMetrics:
             client = client if len(self._client_ids) < MAX_CLIENT_IDS_COUNTED else "other"
             self._client_ids.add(client)
         return client
+
+
+WINDOW_S = 30
+
+
+class EventRate:
+    """Events per second over the last 30 seconds, counted per second, with one small list per second that has
+    events."""
+
+    __slots__ = ("_clock", "_seconds")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seconds: deque[list[int]] = deque()  # [second, events in it]
+
+    def add(self) -> None:
+        """Count one event."""
+        now = int(self._clock.monotonic())
+        if self._seconds and self._seconds[-1][0] == now:
+            self._seconds[-1][1] += 1
+        else:
+            self._forget(now)
+            self._seconds.append([now, 1])
+
+    def per_second(self) -> float:
+        """Mean over the window, also when the first event is less than one window ago."""
+        self._forget(int(self._clock.monotonic()))
+        return sum(events for _, events in self._seconds) / WINDOW_S
+
+    def _forget(self, now: int) -> None:
+        while self._seconds and self._seconds[0][0] <= now - WINDOW_S:
+            self._seconds.popleft()

@@ -13,8 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from signalbox.broker.api_request import ApiRequest, HandlerResult, RawResponse
-from signalbox.broker.encoded_body import EncodedBody
+from signalbox.broker.api_request import ApiRequest, EncodedBody, HandlerResult, RawResponse
 from signalbox.broker.metrics.client_software import ClientSoftware
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions, ListenerKind, Ranges
 from signalbox.broker.routing.misroutes import MisrouteLog

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import may_on_cluster, operations_bit_field
-from signalbox.broker.routing.exposed_controller import AdvertisedController
+from signalbox.broker.routing.exposed_nodes import AdvertisedController
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterResponse

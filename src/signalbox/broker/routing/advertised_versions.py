@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from enum import Enum
-from typing import Protocol
 
-from signalbox.broker.authorization.internal_listener import on_internal_listener
+from signalbox.broker.authorization.authorization import on_internal_listener
 from signalbox.broker.forwarding.version_ceilings import NO_CEILINGS, VersionCeilings
 from signalbox.broker.routes import ROUTES, Disposition
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.security.request_context import RequestContext
 
@@ -29,13 +29,24 @@ class ListenerKind(Enum):
     CONTROLLERS = "controllers"
 
 
-class ControllerVersions(Protocol):
-    """The active controller's ApiVersions table, which the channel received when it connected."""
+class ControllerVersions:
+    """The active controller's ApiVersions table, which the channel received when it connected (F9)."""
+
+    def __init__(self, channel: ControllerChannel) -> None:
+        self._channel = channel
+        self._seen: object = None
+        self._ranges: Mapping[int, tuple[int, int]] | None = None
 
     def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
-        """API key → (lowest, highest) version; None while no controller is connected, or while this node is the
-        controller."""
-        ...
+        """API key → (lowest, highest) version; None while no controller is connected. The same mapping object as long
+        as the connection is the same."""
+        ranges = self._channel.api_ranges
+        if ranges is not self._seen:
+            self._seen = ranges
+            self._ranges = None
+            if ranges is not None:
+                self._ranges = {key: span for key in ranges if (span := ranges.range_of(key)) is not None}
+        return self._ranges
 
 
 class AdvertisedVersions:

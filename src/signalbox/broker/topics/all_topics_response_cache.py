@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from signalbox.broker.encoded_body import EncodedBody
+from signalbox.broker.api_request import EncodedBody
 from signalbox.common.cooperative_task import is_long
 from signalbox.common.limits import MAX_METADATA_ANSWERS_KEPT
 from signalbox.metadata.image import MetadataImage

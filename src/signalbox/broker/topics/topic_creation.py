@@ -13,7 +13,8 @@ import logging
 from dataclasses import dataclass, field
 
 from signalbox.broker.api_request import ApiRequest
-from signalbox.broker.ports import ActiveController, EnvelopeChannel
+from signalbox.broker.ports import ActiveController
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.log_limiter import CLIENT_CAUSED, LogLimiter
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, StringTooLong
@@ -49,7 +50,7 @@ class TopicCreator:
     def __init__(
         self,
         controller: ActiveController,
-        envelopes: EnvelopeChannel,
+        envelopes: ControllerChannel,
         serde: PrincipalSerde,
         broker_context: RequestContext,
         settings: TopicCreationSettings,

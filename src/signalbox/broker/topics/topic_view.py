@@ -42,6 +42,7 @@ class TopicView:
         return Error.NONE if topic.partitions else Error.LEADER_NOT_AVAILABLE
 
     def topic(self, topic: TopicImage) -> MetadataResponse.MetadataResponseTopic:
+        """Yields."""
         return MetadataResponse.MetadataResponseTopic(
             error_code=self.topic_error(topic),
             name=topic.name,
@@ -51,6 +52,7 @@ class TopicView:
         )
 
     def _partitions(self, topic: TopicImage) -> Iterator[MetadataResponse.MetadataResponsePartition]:
+        """Yields."""
         for index in sorted(topic.partitions):
             yield self.partition(index, topic.partitions[index])
             yield_if_due()

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from signalbox.client.admin_apis.admin_call import AdminCall, only, result_of
 from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from signalbox.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
-from signalbox.security.sasl.salts import random_salt
-from signalbox.security.sasl.scram_messages import MIN_ITERATIONS, salted_password
+from signalbox.security.sasl.scram_messages import MIN_ITERATIONS, random_salt, salted_password
 from signalbox.security.sasl.stored_credential import MECHANISM_CODES
 
 _CODES = {mechanism: code for code, mechanism in MECHANISM_CODES.items()}

@@ -17,7 +17,7 @@ from typing import Any
 from signalbox.client.connection.connection_settings import SaslLogin
 from signalbox.client.connection.token_refresher import TokenRefresher
 from signalbox.common.config.config_table import ConfigFault, Value
-from signalbox.security.callback_class import CallbackClassError, CallbackSettings, load_callback
+from signalbox.security.class_loading import CallbackClassError, CallbackSettings, load_callback
 from signalbox.security.jaas import LoginModule
 from signalbox.security.oauth.login_token import (
     LoginToken,
@@ -31,7 +31,7 @@ from signalbox.security.oauth.login_token import (
 from signalbox.security.oauth.unsecured import UnsecuredOptionError
 from signalbox.security.oauth.unsecured_login import UnsecuredTokens
 from signalbox.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearerClientExchange
-from signalbox.security.tls.provider_tls import provider_context
+from signalbox.security.tls.contexts import provider_context
 from signalbox.security.tls.settings import TlsConfigError
 from signalbox.transport.url_fetch import FetchFailed, UrlRequest, fetch, url_problem
 

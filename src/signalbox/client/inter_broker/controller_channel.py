@@ -26,7 +26,7 @@ from signalbox.client.connection.wire_frames import Chunk
 from signalbox.client.failures import ClientFailure, VersionUnsupported
 from signalbox.client.inter_broker.controller_connections import ControllerConnections, ControllerLookup
 from signalbox.client.inter_broker.controller_request import ControllerRequest
-from signalbox.common.forwarding_id import FORWARDING_ID_TAG
+from signalbox.common.ids import FORWARDING_ID_TAG
 from signalbox.common.limits import MAX_FORWARDS_IN_FLIGHT, MAX_FORWARDS_QUEUED
 from signalbox.common.metrics import MetricName, Metrics
 from signalbox.protocol.error_table import Error, KafkaError

@@ -17,6 +17,7 @@ _SHOWN_CHARACTERS = 200  # of a value in a message; a sentence about the value m
 Value = str | int | float | bool | list[str] | None
 
 # Kafka's number formats: Python would also accept 1_000 and nan. Java's trim() removes the space and all below it.
+LISTENER_PREFIX = "listener.name."
 _TRIMMED = "".join(map(chr, range(0x21)))
 _WHOLE = re.compile(r"[+-]?[0-9]{1,100}")  # int() rejects thousands of digits with a message of its own
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -74,7 +75,7 @@ Validator = Callable[[Value], str | None]
 @dataclass(frozen=True, slots=True)
 class ConfigRow:
     """One key. `validator` returns the reason why a parsed value is rejected, or None. `synonym` names the broker-level
-    key whose value is the default of a topic-level one. `per_listener`: how the key of one listener (`listener_key.py`)
+    key whose value is the default of a topic-level one. `per_listener`: how the key of one listener (`ListenerKey`)
     can change; None if a listener cannot have this key. `per_mechanism`: whether a listener can have the key for each
     SASL mechanism."""
 
@@ -222,3 +223,27 @@ def one_of(*allowed: str) -> Validator:
         return None
 
     return check
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerKey:
+    """The parts of a key of one listener, `listener.name.<lower-case name>.<key>` or
+    `listener.name.<name>.<mechanism>.<key>` (L5). `mechanism` is "" if the key holds for the whole listener."""
+
+    listener: str
+    mechanism: str
+    row: ConfigRow
+
+
+def read_listener_key(key: str, table: ConfigTable) -> ListenerKey | None:
+    """None if `key` is not a listener key, or if `table` does not allow it per listener (or per mechanism)."""
+    if not key.startswith(LISTENER_PREFIX):
+        return None
+    listener, _, rest = key.removeprefix(LISTENER_PREFIX).partition(".")
+    mechanism, name = "", rest
+    if rest not in table:
+        mechanism, _, name = rest.partition(".")
+    row = table.get(name)
+    if not listener or row is None or row.per_listener is None or (mechanism and not row.per_mechanism):
+        return None
+    return ListenerKey(listener, mechanism, row)

@@ -1,6 +1,6 @@
-"""Names that this project's own configuration keys had before they began with `signalbox.`.
+"""Old names of this project's own configuration keys: before they began with `signalbox.`, or before a key was renamed.
 
-A key with its old name is read as the new key for one release, with a warning. One of them can be a listener's own key
+A key with an old name is read as the new key for one release, with a warning. One of them can be a listener's own key
 (`listener.name.<listener>.<mechanism>.<key>`). Kafka's keys and the names from KIPs never had the prefix.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 _PREFIX = "signalbox."
 _LISTENER_PREFIX = "listener.name."
 _OF_LISTENERS = "sasl.oauthbearer.expected.scope"
-OLD_NAMES = (
+_WITHOUT_PREFIX = (
     "audit.enable",
     "audit.topic.partitions",
     "audit.topic.replication.factor",
@@ -22,7 +22,6 @@ OLD_NAMES = (
     "connection.setup.timeout.ms",
     "connection.write.stall.timeout.ms",
     "data.plane.measure.polls",
-    "data.plane.slice.us",
     "forwarded.api.versions.max",
     "metadata.store",
     "metrics.http.host",
@@ -30,12 +29,19 @@ OLD_NAMES = (
     "sasl.jaas.file",
     "sasl.oauthbearer.expected.scope",
 )
+_SLICE = "signalbox.event.loop.slice.us"
+_CURRENT_NAMES = {name: _PREFIX + name for name in _WITHOUT_PREFIX} | {
+    "data.plane.slice.us": _SLICE,
+    "signalbox.data.plane.slice.us": _SLICE,
+}
+OLD_NAMES = tuple(_CURRENT_NAMES)
+_OLDEST_NAMES = {current: old for old, current in reversed(_CURRENT_NAMES.items())}
 
 
 def current_name(key: str) -> str:
     """The name of a key today; a key that was not renamed is returned as it is."""
-    if key in OLD_NAMES:
-        return _PREFIX + key
+    if key in _CURRENT_NAMES:
+        return _CURRENT_NAMES[key]
     if key.startswith(_LISTENER_PREFIX) and key.endswith(f".{_OF_LISTENERS}"):
         before = key.removesuffix(_OF_LISTENERS).removesuffix(_PREFIX)
         return f"{before}{_PREFIX}{_OF_LISTENERS}"
@@ -54,5 +60,6 @@ def with_old_names(values: Mapping[str, str]) -> dict[str, str]:
 
 def _old_name(key: str) -> str:
     before, prefix, name = key.rpartition(_PREFIX)
-    is_renamed = name == _OF_LISTENERS if before.startswith(_LISTENER_PREFIX) else not before and name in OLD_NAMES
-    return before + name if prefix and is_renamed else key
+    if before.startswith(_LISTENER_PREFIX):
+        return before + name if prefix and name == _OF_LISTENERS else key
+    return _OLDEST_NAMES.get(key, key)

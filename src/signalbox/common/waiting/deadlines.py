@@ -16,7 +16,6 @@ from typing import Protocol
 from signalbox.common.clock import Clock
 
 _EARLY_S = 0.0001  # event loops may fire a timer slightly early: expire then, instead of a second timer
-_SLICE_S = 0.000_150  # after a pause of the process, thousands may be due at once
 
 log = logging.getLogger(__name__)
 
@@ -56,13 +55,15 @@ class Deadline:
 
 
 class Deadlines:
-    """All deadlines of one broker. An exception of an operation is logged and does not stop the others."""
+    """All deadlines of one broker. An exception of an operation is logged and does not stop the others. `slice_s`: the
+    `TaskScheduler`'s; after a pause of the process, thousands may be due at once."""
 
     _REBUILD_FROM = 64
 
-    def __init__(self, clock: Clock, timers: Timers) -> None:
+    def __init__(self, clock: Clock, timers: Timers, slice_s: float = 0.000_1) -> None:
         self.clock = clock
         self._timers = timers
+        self._slice_s = slice_s
         self._heap: list[tuple[float, int, Deadline]] = []
         self._serial = 0
         self._stale = 0
@@ -138,7 +139,7 @@ class Deadlines:
                 self._push(deadline)
                 continue
             _expire(deadline)
-            if self.clock.monotonic() >= now + _SLICE_S:
+            if self.clock.monotonic() >= now + self._slice_s:
                 break
         if self._timer is None:
             self._arm()

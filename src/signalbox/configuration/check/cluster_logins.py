@@ -25,7 +25,7 @@ from signalbox.network.listeners.network_settings import ListenerSettings, liste
 from signalbox.security.jaas import LoginModule
 from signalbox.security.sasl.plain import PLAIN
 from signalbox.security.sasl.scram import NoCredentials
-from signalbox.security.tls.handshake_problem import handshake_problem
+from signalbox.security.tls.listener_tls import handshake_problem
 
 _CALLBACK_KEY = "sasl.server.callback.handler.class"
 

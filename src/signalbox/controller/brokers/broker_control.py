@@ -22,7 +22,8 @@ from signalbox.controller.topics.topic_deletion import retry_replica_deletions
 
 
 def brokers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int, LiveBroker]) -> Decision:
-    """`now` is the list of registrations in the store. The decision holds elections and the requests to brokers."""
+    """`now` is the list of registrations in the store. The decision holds elections and the requests to brokers.
+    Yields."""
     before, now = context.brokers, compatible_brokers(now, context.features.levels)
     gone = [broker_id for broker_id in before if broker_id not in now]
     bounced = [
@@ -72,7 +73,8 @@ def replicas_offline(
     failed: Iterable[TopicPartition],
     working: Iterable[TopicPartition],
 ) -> Decision:
-    """A live broker reported its replicas: those in a failed directory are offline until it reports them as working."""
+    """A live broker reported its replicas: those in a failed directory are offline until it reports them as working.
+    Yields."""
     known = context.offline_replicas.get(broker_id, frozenset())
     fresh = frozenset(failed) - known
     back = frozenset(working) & known
@@ -94,7 +96,7 @@ def replicas_offline(
 
 
 def ask_for_replicas(context: ControllerContext, broker_id: int) -> Decision:
-    """A broker reported a failed log directory: its LeaderAndIsr response says which replicas were in it."""
+    """A broker reported a failed log directory: its LeaderAndIsr response says which replicas were in it. Yields."""
     if broker_id not in context.brokers:
         return Decision()
     partitions = tuple(context.partitions_on(broker_id))

@@ -61,7 +61,7 @@ def log_ends_reported(
     broker_epoch: int,
     log_ends: dict[TopicPartition, LogEnd],
 ) -> Decision:
-    """A broker reported the log ends of partitions without a leader: the elections that waited for them."""
+    """A broker reported the log ends of partitions without a leader: the elections that waited for them. Yields."""
     broker = context.brokers.get(broker_id)
     if broker is None or broker.broker_epoch != broker_epoch:
         return Decision()
@@ -77,7 +77,7 @@ def log_ends_reported(
 
 def waited_long_enough(context: ControllerContext, inputs: Inputs, awaited: dict[TopicPartition, int]) -> Decision:
     """The time to wait for members of the ISR is over for those of `awaited` that are still without a leader in
-    the same leader epoch."""
+    the same leader epoch. Yields."""
     over = tuple(
         partition
         for partition, leader_epoch in awaited.items()
@@ -105,6 +105,7 @@ def leader_lives(
 def _elect(
     context: ControllerContext, inputs: Inputs, observed: Record, partitions: Iterable[TopicPartition]
 ) -> Decision:
+    """Yields."""
     default = inputs.settings.unclean_leader_election_enable
     now = preview(context, [observed])
     created, led = bring_online(now, partitions, lambda topic: now.allows_unclean_election(topic, default))

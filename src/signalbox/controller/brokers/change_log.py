@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from signalbox.common.cooperative_task import yield_if_due
-from signalbox.common.ids import TopicPartition
-from signalbox.common.partition_list import partition_list
+from signalbox.common.ids import TopicPartition, partition_list
 from signalbox.controller.brokers.broker_restarts import after_unclean_shutdown, new_registrations
 from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.decision import Decision

@@ -23,7 +23,7 @@ from signalbox.protocol.messages.controlled_shutdown import (
 
 
 def controlled_shutdown(context: ControllerContext, inputs: Inputs, request: ControlledShutdownRequest) -> Decision:
-    """Elections and StopReplica for every partition of the broker that has other replicas."""
+    """Elections and StopReplica for every partition of the broker that has other replicas. Yields."""
     broker = context.brokers.get(request.broker_id)
     if broker is None:
         known_epoch = request.broker_epoch >= 0

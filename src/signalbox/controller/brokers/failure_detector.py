@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
-from signalbox.common.transition_log import TransitionLog
+from signalbox.common.log_limiter import TransitionLog
 from signalbox.controller.context import LiveBroker
 from signalbox.controller.election.dead_controller import dead_controller_claim
 from signalbox.controller.ports import BrokerProbe

@@ -66,7 +66,7 @@ class ControlBatch:
     awaited: dict[TopicPartition, int] = field(default_factory=dict)
 
     def add(self, context: ControllerContext, effects: Iterable[Effect]) -> None:
-        """Add effects; `context` is the one after their decision."""
+        """Add effects; `context` is the one after their decision. Yields."""
         for effect in effects:
             match effect:
                 case BrokersAnnounced(new_brokers=new_brokers, names_topics=names_topics):
@@ -84,7 +84,7 @@ class ControlBatch:
                         stopped[partition] = stopped.get(partition, False) or delete
 
     def requests(self, context: ControllerContext, inter_broker_listener: str) -> Iterator[tuple[int, Message]]:
-        """(broker id, request) in the order of sending; only live brokers get requests."""
+        """(broker id, request) in the order of sending; only live brokers get requests. Yields."""
         broker_ids = list(context.brokers)
         if self.brokers_first:
             yield from self._about_brokers(context, broker_ids)
@@ -111,13 +111,15 @@ class ControlBatch:
                     yield broker_id, _stop_replica(context, broker_id, wanted)
 
     def local_requests(self, context: ControllerContext) -> Iterator[UpdateMetadataRequest]:
-        """The same UpdateMetadata for the controller's own node, if no broker runs there to receive it (F15)."""
+        """The same UpdateMetadata for the controller's own node, if no broker runs there to receive it (F15).
+        Yields."""
         if self.brokers_first or self.brokers_only:
             yield _update_metadata(context, NO_BROKER_EPOCH, self._named_topics(context), self.names_topics)
         for changed in _chunks(self.metadata):
             yield _update_metadata(context, NO_BROKER_EPOCH, _metadata_topics(context, changed))
 
     def _add_leaders(self, context: ControllerContext, effect: LeadersAnnounced) -> None:
+        """Yields."""
         for partition in effect.partitions:
             yield_if_due()
             brokers = context.replicas(partition) if effect.brokers is None else effect.brokers
@@ -130,6 +132,7 @@ class ControlBatch:
                 self.awaited[partition] = state.leader_epoch
 
     def _about_brokers(self, context: ControllerContext, broker_ids: list[int]) -> Iterator[tuple[int, Message]]:
+        """Yields."""
         everything = _everything(context) if self.new_brokers else []
         named = self._named_topics(context)
         for broker_id in broker_ids:
@@ -163,6 +166,7 @@ def _leader_and_isr(
     partitions: Mapping[TopicPartition, bool],
     inter_broker_listener: str,
 ) -> LeaderAndIsrRequest:
+    """Yields."""
     topics: dict[str, list[_LeaderState]] = {}
     leaders: dict[int, None] = {}
     for partition, is_new in partitions.items():
@@ -219,6 +223,7 @@ def _live_leaders(
 def _metadata_topics(
     context: ControllerContext, partitions: Iterable[TopicPartition]
 ) -> list[UpdateMetadataRequest.UpdateMetadataTopicState]:
+    """Yields."""
     topics: dict[str, list[_MetadataState]] = {}
     for partition in partitions:
         yield_if_due()
@@ -254,6 +259,7 @@ def _metadata_topics(
 
 
 def _everything(context: ControllerContext) -> list[_TopicState]:
+    """Yields."""
     partitions = chain(context.partitions(), context.quarantined_partitions())
     return [*_metadata_topics(context, partitions), *_quarantined_topics(context)]
 

@@ -62,7 +62,7 @@ class DirectTopicWriter(DirectWriter):
 
 
 class RealController:
-    """The controller id that responses contain below the gate (`broker/routing/exposed_controller.py`, F12): clients
+    """The controller id that responses contain below the gate (`broker/routing/exposed_nodes.py`, F12): clients
     must find the controller."""
 
     def __init__(self, cache: MetadataCache) -> None:

@@ -44,7 +44,7 @@ async def read_shared(store: MetadataStore, present: Callable[[], ControllerCont
 
 
 def shared_changed(context: ControllerContext, inputs: Inputs, read: SharedRead) -> Decision:
-    """Apply the changes that are newer than the context; those that it has got meanwhile are skipped."""
+    """Apply the changes that are newer than the context; those that it has got meanwhile are skipped. Yields."""
     if read.version <= context.shared_version:
         return Decision()
     update = external_update(context, read)

@@ -30,7 +30,7 @@ from signalbox.controller.topics.topic_deletion import (
 
 
 def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
-    """Elections for all partitions without a live leader, and the full metadata to all brokers."""
+    """Elections for all partitions without a live leader, and the full metadata to all brokers. Yields."""
     records: list[Record] = [*features_set_up(context), *reject_pending_deletions(context, inputs)]
     new = new_registrations(context)
     records += restarted_uncleanly(context, after_unclean_shutdown(context, new), context.partitions())

@@ -41,7 +41,7 @@ Change = Callable[[Resource], Configs]
 
 
 def alter_configs(context: ControllerContext, inputs: Inputs, request: AlterConfigsRequest) -> Decision:
-    """Replace the configs of each resource."""
+    """Replace the configs of each resource. Yields."""
     changes = [
         ((each.resource_type, each.resource_name), replacement(each.configs)) for each in yielding(request.resources)
     ]
@@ -61,7 +61,7 @@ def alter_configs(context: ControllerContext, inputs: Inputs, request: AlterConf
 def incremental_alter_configs(
     context: ControllerContext, inputs: Inputs, request: IncrementalAlterConfigsRequest
 ) -> Decision:
-    """Change single configs of each resource."""
+    """Change single configs of each resource. Yields."""
     changes = [
         ((each.resource_type, each.resource_name), increments(each.configs)) for each in yielding(request.resources)
     ]
@@ -81,6 +81,7 @@ def incremental_alter_configs(
 def _decide(
     context: ControllerContext, inputs: Inputs, changes: Sequence[tuple[_Key, Change]], validate_only: bool
 ) -> tuple[list[_ResourceResult], Decision]:
+    """Yields."""
     named = Counter(key for key, _ in changes)
     results: dict[_Key, _ResourceResult] = {}
     records: list[ConfigsSet] = []
@@ -209,7 +210,8 @@ def _ask_policy(inputs: Inputs, resource: Resource, configs: Configs) -> None:
 def elections_allowed_now(
     context: ControllerContext, inputs: Inputs, records: Sequence[ConfigsSet]
 ) -> tuple[list[Record], tuple[Effect, ...]]:
-    """Elections for partitions without a leader, if an unclean election has just become allowed for their topic."""
+    """Elections for partitions without a leader, if an unclean election has just become allowed for their topic.
+    Yields."""
     now_set = {record.entity_path for record in records if _allows_unclean(record)}
     everywhere = not now_set.isdisjoint((BROKER_DEFAULT_ENTITY, f"brokers/{context.controller_id}"))
     after = replace(context, configs={**context.configs, **{each.entity_path: each.configs for each in records}})

@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from signalbox.common.config.client_metrics_config import CLIENT_METRICS_CONFIG, interval_problem, match_problem
-from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic
-from signalbox.common.config.listener_key import LISTENER_PREFIX, read_listener_key
+from signalbox.common.config.config_table import (
+    LISTENER_PREFIX,
+    ConfigRow,
+    ConfigTable,
+    ConfigType,
+    Dynamic,
+    read_listener_key,
+)
 from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext
 from signalbox.controller.decision import Inputs

@@ -75,7 +75,7 @@ def create_delegation_token(context: ControllerContext, inputs: Inputs, request:
 
 
 def renew_delegation_token(context: ControllerContext, inputs: Inputs, request: TokenRequest) -> Decision:
-    """Another expiry time, at most the end of the token's maximum lifetime."""
+    """Another expiry time, at most the end of the token's maximum lifetime. Yields."""
     try:
         token = _token(context, inputs, request)
         now_ms = _time_of(token, inputs)
@@ -89,7 +89,8 @@ def renew_delegation_token(context: ControllerContext, inputs: Inputs, request: 
 
 
 def expire_delegation_token(context: ControllerContext, inputs: Inputs, request: TokenRequest) -> Decision:
-    """Removes the token at once if the period is negative, even an expired one; else sets another expiry time."""
+    """Removes the token at once if the period is negative, even an expired one; else sets another expiry time.
+    Yields."""
     try:
         token = _token(context, inputs, request)
         period_ms = request.body.expiry_time_period_ms

@@ -35,7 +35,7 @@ class _Caller:
 
 
 def alter_partition(context: ControllerContext, inputs: Inputs, request: AlterPartitionRequest) -> Decision:
-    """New states for the accepted partitions, and a response with a result for each partition."""
+    """New states for the accepted partitions, and a response with a result for each partition. Yields."""
     broker = context.brokers.get(request.broker_id)
     if broker is None or broker.broker_epoch != request.broker_epoch:
         return Decision(response=AlterPartitionResponse(error_code=Error.STALE_BROKER_EPOCH))

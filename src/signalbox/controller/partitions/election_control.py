@@ -41,6 +41,7 @@ def _preferred(context: ControllerContext, partition: TopicPartition) -> _Electe
 
 
 def _unclean(context: ControllerContext, partition: TopicPartition) -> _Elected | None:
+    """Yields."""
     created, changed = bring_online(context, [partition], lambda topic: True)
     made: list[_Elected] = [*created, *changed]
     return made[0] if made else None
@@ -63,7 +64,7 @@ _KINDS: dict[int, _Kind] = {
 
 
 def elect_leaders(context: ControllerContext, inputs: Inputs, request: ElectLeadersRequest) -> Decision:
-    """Elections where they are needed and possible, and a response for all partitions."""
+    """Elections where they are needed and possible, and a response for all partitions. Yields."""
     kind = _KINDS.get(request.election_type)
     if kind is None:
         return Decision(response=ElectLeadersResponse(error_code=Error.INVALID_REQUEST))

@@ -102,7 +102,7 @@ class Moves:
 def finish_moves(
     context: ControllerContext, records: Iterable[Record] = (), partitions: Iterable[TopicPartition] | None = None
 ) -> Decision:
-    """Complete the reassignments that can be completed after `records`, of `partitions` or of all."""
+    """Complete the reassignments that can be completed after `records`, of `partitions` or of all. Yields."""
     going = context.moving() if partitions is None else partitions
     candidates = [partition for partition in going if context.assignment_of(partition).is_moving]
     if not candidates:

@@ -38,7 +38,7 @@ _Ongoing = ListPartitionReassignmentsResponse.OngoingPartitionReassignment
 def alter_partition_reassignments(
     context: ControllerContext, inputs: Inputs, request: AlterPartitionReassignmentsRequest
 ) -> Decision:
-    """The first steps of every accepted reassignment, and a response with a result for each partition."""
+    """The first steps of every accepted reassignment, and a response with a result for each partition. Yields."""
     allow_factor_change = request.allow_replication_factor_change
     if sum(len(topic.partitions) for topic in request.topics) > MAX_PARTITIONS_PER_REQUEST:
         rejected = AlterPartitionReassignmentsResponse(error_code=Error.POLICY_VIOLATION, error_message=_TOO_LARGE)

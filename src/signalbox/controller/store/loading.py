@@ -7,9 +7,12 @@ other nodes may write (`direct_writes/shared_metadata.py`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from functools import partial
 
+from signalbox.common.cooperative_task import yielding
 from signalbox.common.ids import ZERO_UUID
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.context import (
     ControlledTopic,
     ControllerContext,
@@ -43,7 +46,6 @@ log = logging.getLogger(__name__)
 
 _UNREAD_TOPIC = ControlledTopic("", TopicAssignment(ZERO_UUID, {}), {})
 _MARK_DEPTH = layout.DELETE_TOPICS.count("/") + 1
-_TOPICS_PER_SLICE = 50  # decoded without a switch; then the event loop runs other code
 
 
 async def load_brokers(store: MetadataStore) -> dict[int, LiveBroker]:
@@ -99,15 +101,15 @@ async def _features(store: MetadataStore) -> FinalizedFeatures:
 
 
 async def load_context(
-    store: MetadataStore, controller_id: int, controller_epoch: int, yield_if_due: Callable[[], Awaitable[None]]
+    store: MetadataStore, controller_id: int, controller_epoch: int, scheduler: TaskScheduler
 ) -> ControllerContext:
-    """Everything in the store. `yield_if_due` is awaited after every 50 topics."""
+    """Everything in the store. The topics are decoded by a cooperative task."""
     # Read first: a change after this point is found by the reads below, or is notified later, or both.
     shared = await read_change_log(store)
     tree = await store.read_tree(layout.TOPICS)
     marks = await store.read_tree(layout.DELETE_TOPICS)
     going = {path.removeprefix(f"{layout.DELETE_TOPICS}/") for path in marks if path.count("/") == _MARK_DEPTH}
-    topics, corrupt_topics = await _topics(tree, going, yield_if_due)
+    topics, corrupt_topics = await scheduler.result_of(partial(_topics, tree, going))
     features = await _features(store)
     brokers = compatible_brokers(await load_brokers(store), features.levels)
     block = await store.read(layout.PRODUCER_ID_BLOCK)
@@ -139,19 +141,18 @@ async def load_context(
     )
 
 
-async def _topics(
-    tree: Mapping[str, Entry], going: Container[str], yield_if_due: Callable[[], Awaitable[None]]
+def _topics(
+    tree: Mapping[str, Entry], going: Container[str]
 ) -> tuple[dict[str, ControlledTopic], dict[str, TopicCorruption]]:
+    """Yields."""
     topics, corrupt_topics = {}, {}
-    for number, (name, entries) in enumerate(by_topic(tree).items()):
+    for name, entries in yielding(by_topic(tree).items()):
         read = read_topic(name, entries, name in going)
         if read.topic is not None:
             topics[name] = read.topic
         if read.corruption is not None:
             corrupt_topics[name] = read.corruption
             log.error("Corrupt topic metadata: %s", describe(name, read.corruption))
-        if number % _TOPICS_PER_SLICE == _TOPICS_PER_SLICE - 1:
-            await yield_if_due()
     return topics, corrupt_topics
 
 

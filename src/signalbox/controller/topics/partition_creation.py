@@ -30,7 +30,7 @@ _Wanted = CreatePartitionsRequest.CreatePartitionsTopic
 
 
 def create_partitions(context: ControllerContext, inputs: Inputs, request: CreatePartitionsRequest) -> Decision:
-    """Records for every accepted topic, and a response with a result for each topic."""
+    """Records for every accepted topic, and a response with a result for each topic. Yields."""
     named = Counter(topic.name for topic in yielding(request.topics))
     too_many = _wanted_partitions(context, request, named) > MAX_PARTITIONS_PER_REQUEST
     results: dict[str, _Result] = {}
@@ -74,7 +74,7 @@ def create_partitions(context: ControllerContext, inputs: Inputs, request: Creat
 
 
 def _wanted_partitions(context: ControllerContext, request: CreatePartitionsRequest, named: Counter[str]) -> int:
-    """The number of partitions to place, without topics that cannot grow: they get their own error."""
+    """The number of partitions to place, without topics that cannot grow: they get their own error. Yields."""
     total = 0
     for wanted in yielding(request.topics):
         topic = context.usable_topic(wanted.name)

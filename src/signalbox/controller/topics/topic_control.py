@@ -47,7 +47,7 @@ class _NewTopic:
 
 
 def create_topics(context: ControllerContext, inputs: Inputs, request: CreateTopicsRequest) -> Decision:
-    """Records for every accepted topic, and a response with a result for each topic."""
+    """Records for every accepted topic, and a response with a result for each topic. Yields."""
     named = Counter(topic.name for topic in yielding(request.topics))
     too_many = _wanted_partitions(inputs, request, named) > MAX_PARTITIONS_PER_REQUEST
     created: list[_NewTopic] = []
@@ -74,6 +74,7 @@ def create_topics(context: ControllerContext, inputs: Inputs, request: CreateTop
 def _creation(
     context: ControllerContext, created: Sequence[_NewTopic], response: CreateTopicsResponse, timeout_ms: int
 ) -> Decision:
+    """Yields."""
     records: list[Record] = []
     led: list[TopicPartition] = []
     for topic in created:
@@ -103,7 +104,8 @@ def _counts(created: Iterable[_NewTopic]) -> dict[str, int]:
 
 
 def _wanted_partitions(inputs: Inputs, request: CreateTopicsRequest, named: Counter[str]) -> int:
-    """The number of partitions to place: topics named twice are not created, and invalid counts get their own error."""
+    """The number of partitions to place: topics named twice are not created, and invalid counts get their own error.
+    Yields."""
     return sum(
         len(topic.assignments) or max(_partition_count(inputs, topic), 0)
         for topic in yielding(request.topics)

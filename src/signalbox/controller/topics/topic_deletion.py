@@ -40,7 +40,7 @@ _State = DeleteTopicsRequest.DeleteTopicState
 
 
 def delete_topics(context: ControllerContext, inputs: Inputs, request: DeleteTopicsRequest) -> Decision:
-    """Deletion marks for every topic that exists, and a response with a result for each topic."""
+    """Deletion marks for every topic that exists, and a response with a result for each topic. Yields."""
     wanted = request.topics or [_State(name=name) for name in request.topic_names]
     results: list[_Result] = []
     going: dict[str, bytes] = {}
@@ -127,6 +127,7 @@ def _removal(context: ControllerContext, topics: Iterable[str]) -> tuple[Effect,
 
 
 def _rejections(context: ControllerContext, inputs: Inputs, wanted: list[_State]) -> Iterable[KafkaError | None]:
+    """Yields."""
     named = Counter(_identity(context, state) for state in yielding(wanted))
     for state in wanted:
         yield _rejection(context, inputs, state, named)

@@ -17,8 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from signalbox.common.ids import new_uuid, uuid_text
-from signalbox.common.store_position import UNKNOWN_CONTROLLER_EPOCH, StorePosition
+from signalbox.common.ids import UNKNOWN_CONTROLLER_EPOCH, StorePosition, new_uuid, uuid_text
 from signalbox.metadata.entries.controller_claim import decode_controller_epoch
 from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json, whole_number
 from signalbox.metadata.layout import CONTROLLER_EPOCH, STORE_INCARNATION

@@ -121,6 +121,7 @@ def decode_topic_assignment(topic: str, data: bytes | None) -> TopicAssignment:
 
 
 def _lists(replicas: Replicas) -> str:
+    """Yields."""
     lists = []
     for partition, brokers in replicas.items():
         yield_if_due()

@@ -1,4 +1,4 @@
-"""Base of all acceptors: accepts new connections in batches, and pauses when limits are reached.
+"""Acceptors of the data plane and of plain asyncio: they accept new connections in batches, and pause at limits.
 
 When a limit is reached (`wait_seconds` returns a wait), or the system returns no socket, the listening socket is not
 polled for a while: new connections wait in the kernel's backlog, as with Kafka's blocked acceptor.
@@ -13,7 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-_SLICE_SECONDS = 0.0001
+from signalbox.common.limits import MAX_ACCEPTS_AT_ONCE, MAX_CONTROL_ACCEPTS_AT_ONCE
+from signalbox.transport.data_loop import DataLoop
+
 _RETRY_SECONDS = 0.1
 
 WaitSeconds = Callable[[], float]
@@ -69,10 +71,13 @@ class Acceptor(ABC):
     @abstractmethod
     def _unwatch(self) -> None: ...
 
+    def _overdue(self) -> bool:
+        """Whether the batch has used its time."""
+        return False
+
     def _accept_batch(self) -> None:
-        """Accept one batch: at most `batch_size` connections, and no longer than a slice (a new connection with TLS
-        costs ten times as much as one without)."""
-        deadline = self._asyncio_loop.time() + _SLICE_SECONDS
+        """Accept one batch: at most `batch_size` connections, and no longer than `_overdue` allows (a new connection
+        with TLS costs ten times as much as one without)."""
         for _ in range(self._batch_size):
             if not self._started or self._paused_at is not None:
                 return
@@ -89,7 +94,7 @@ class Acceptor(ABC):
                 return
             self._is_failing = False
             self._on_accepted(sock, address)
-            if self._asyncio_loop.time() >= deadline:
+            if self._overdue():
                 return
 
     def _failed(self, error: OSError) -> None:
@@ -108,3 +113,54 @@ class Acceptor(ABC):
         if self._paused_at is not None and self._started and not self._asyncio_loop.is_closed():
             self._paused_before, self._paused_at = self.paused_seconds, None
             self._watch()
+
+
+class DataAcceptor(Acceptor):
+    """The data plane's acceptor: a listening socket in the data loop. An iteration accepts at most 16 new connections
+    of one listener, and no more of them when it is overdue, as with the requests of one connection: a storm of connects
+    cannot starve existing connections."""
+
+    def __init__(self, loop: DataLoop, sock: socket.socket, wait_seconds: WaitSeconds, on_accepted: OnAccepted) -> None:
+        super().__init__(loop.asyncio_loop, sock, wait_seconds, on_accepted, MAX_ACCEPTS_AT_ONCE)
+        self._loop = loop
+
+    def on_events(self, events: int) -> None:
+        self._accept_batch()
+
+    def _watch(self) -> None:
+        if not self._loop.closed:
+            self._loop.register(self._sock, self)
+
+    def _unwatch(self) -> None:
+        if not self._loop.closed:
+            self._loop.unregister(self._sock)
+
+    def _overdue(self) -> bool:
+        return self._loop.overdue()
+
+
+class StreamAcceptor(Acceptor):
+    """An acceptor on plain asyncio, apart from the data loop: control planes, controllers' listeners, the metrics page.
+    Existing connections have priority: a new connection is accepted after all events of the same poll are handled, and
+    only one new connection before the next poll."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, sock: socket.socket, wait_seconds: WaitSeconds, on_accepted: OnAccepted
+    ) -> None:
+        super().__init__(loop, sock, wait_seconds, on_accepted, MAX_CONTROL_ACCEPTS_AT_ONCE)
+        self._is_scheduled = False  # whether an accept is scheduled for the end of this poll
+
+    def _watch(self) -> None:
+        self._asyncio_loop.add_reader(self._sock, self._readable)
+
+    def _unwatch(self) -> None:
+        self._asyncio_loop.remove_reader(self._sock)
+
+    def _readable(self) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._asyncio_loop.call_soon(self._accept_scheduled)
+
+    def _accept_scheduled(self) -> None:
+        self._is_scheduled = False
+        self._accept_batch()

@@ -10,7 +10,7 @@ import logging
 import socket
 from typing import Any
 
-from signalbox.network.acceptors.stream_acceptor import StreamAcceptor
+from signalbox.network.acceptors.acceptor import StreamAcceptor
 from signalbox.network.connection_registry import ConnectionRegistry
 from signalbox.transport.buffer_pool import BufferPool
 from signalbox.transport.socket_address import address_of

@@ -17,10 +17,9 @@ from typing import Any
 
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.endpoint import host_port
-from signalbox.network.acceptors.acceptor import Acceptor, OnAccepted
+from signalbox.network.acceptors.acceptor import Acceptor, DataAcceptor, OnAccepted
 from signalbox.network.acceptors.binding import BindError, bind_listener
 from signalbox.network.acceptors.control_acceptor import ControlAcceptor
-from signalbox.network.acceptors.data_acceptor import DataAcceptor
 from signalbox.network.connection import Connection
 from signalbox.network.connection_registry import ConnectionRegistry
 from signalbox.network.listeners.listener import Listener

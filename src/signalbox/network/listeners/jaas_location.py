@@ -11,12 +11,14 @@ The first one that is set is used.
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
-from signalbox.common.config.java_properties import OPTIONS, java_property
 from signalbox.network.listeners.network_settings import ListenerSettings
 
+OPTIONS = "KAFKA_OPTS"
 JAAS_FILE_KEY = "signalbox.sasl.jaas.file"
 JAVA_PROPERTY = "java.security.auth.login.config"
 
@@ -37,3 +39,16 @@ def _path(text: str) -> str:
         return unquote(urlsplit(text).path) if text.startswith("file:") else text
     except ValueError:  # not a valid URL: used as a path, and reading it then fails
         return text
+
+
+def java_property(name: str, environment: Mapping[str, str] | None = None) -> str | None:
+    """The value of a Java system property, in the form that Kafka's start scripts accept
+    (`KAFKA_OPTS="-Dname=value ..."`): the last one if there are several; None if there is none."""
+    options = (os.environ if environment is None else environment).get(OPTIONS, "")
+    prefix = f"-D{name}="
+    try:
+        words = shlex.split(options)
+    except ValueError:  # an unclosed quote
+        words = options.split()
+    given = [word.removeprefix(prefix) for word in words if word.startswith(prefix)]
+    return given[-1] if given else None

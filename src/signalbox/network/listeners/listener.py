@@ -30,7 +30,7 @@ class Listener:
         self.settings = settings
         self.sink = sink
         self.fast_path: FastPath | None = ports.fast_path if plane.name == DATA else None
-        self.served_versions: ServedVersions = served_on(row, ports.api_gate.versions(row))
+        self.served_versions: ServedVersions = served_on(row, ports.served_versions)
         self.rejections = rejections
         self.authentications = AuthenticationCounts(ports.metrics, row.name)
         self.accepted = 0  # connections so far

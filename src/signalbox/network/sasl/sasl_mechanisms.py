@@ -2,7 +2,7 @@
 
 OAUTHBEARER: tokens are validated with the keys of `sasl.oauthbearer.jwks.endpoint.url`. Kafka accepts unsigned tokens
 by default; here they are accepted only if the handler class for them is configured. Kafka's Java names of both handlers
-are accepted; any other name is a Python import path (`security/callback_class.py`).
+are accepted; any other name is a Python import path (`security/class_loading.py`).
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Any
 from signalbox.common.config.config_table import ConfigFault, format_value
 from signalbox.network.listeners.network_settings import ListenerSettings
 from signalbox.network.sasl.jwks_refresher import JwksRefresher, RefreshTimes
-from signalbox.security.callback_class import CallbackClassError, CallbackSettings, load_callback
+from signalbox.security.class_loading import CallbackClassError, CallbackSettings, load_callback
 from signalbox.security.jaas import LoginModule
 from signalbox.security.oauth.claims import TokenRules
 from signalbox.security.oauth.key_set import KeySetError
 from signalbox.security.oauth.signed import SignedTokenValidator
 from signalbox.security.oauth.unsecured import UnsecuredOptionError, UnsecuredTokenValidator
-from signalbox.security.sasl.jaas_credentials import JaasScramCredentials
+from signalbox.security.sasl.derived_credentials import JaasScramCredentials
 from signalbox.security.sasl.mechanism import SaslMechanism
 from signalbox.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearerMechanism
 from signalbox.security.sasl.plain import PLAIN, ListedPasswords, PlainMechanism
 from signalbox.security.sasl.scram import ScramCredentials, ScramMechanism
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
-from signalbox.security.tls.provider_tls import provider_context
+from signalbox.security.tls.contexts import provider_context
 from signalbox.security.tls.settings import TlsConfigError
 from signalbox.transport.url_fetch import FetchFailed, UrlRequest, url_problem
 

@@ -13,6 +13,7 @@ _ELECT_LEADERS_TOP_LEVEL_FROM = 1
 
 
 def _create_topics(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
+    """Yields."""
     result = response.CreatableTopicResult
     return response(
         topics=[result(name=t.name, error_code=code, error_message=message) for t in yielding(request.body.topics)]
@@ -20,6 +21,7 @@ def _create_topics(request: FailedRequest, response: type[Any], code: int, messa
 
 
 def _delete_topics(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
+    """Yields."""
     result = response.DeletableTopicResult
     by_name = [result(name=name, error_code=code, error_message=message) for name in yielding(request.body.topic_names)]
     by_state = [
@@ -30,6 +32,7 @@ def _delete_topics(request: FailedRequest, response: type[Any], code: int, messa
 
 
 def _create_partitions(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
+    """Yields."""
     result = response.CreatePartitionsTopicResult
     return response(
         results=[result(name=t.name, error_code=code, error_message=message) for t in yielding(request.body.topics)]
@@ -102,6 +105,7 @@ def _describe_configs(request: FailedRequest, response: type[Any], code: int, me
 
 
 def _alter_configs(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
+    """Yields."""
     result = response.AlterConfigsResourceResponse
     return response(
         responses=[

@@ -24,7 +24,8 @@ def check_readable_records(
     batch: bytes | bytearray | memoryview, header: BatchHeader, rules: BatchRules, now_ms: int | None
 ) -> BatchHeader:
     """`check_records` of one complete batch, if it is uncompressed or small; for others, the checks that need no
-    decompression. `LogAppends._passes_fast_validation` makes the same checks on batches that are not decompressed."""
+    decompression. `LogAppends._passes_fast_validation` makes the same checks on batches that are not decompressed.
+    Yields."""
     if not header.compression:
         return check_records(batch, HEADER_SIZE, header, rules, now_ms)
     if len(batch) <= COUNTED_COMPRESSED_BYTES:
@@ -45,7 +46,7 @@ def check_readable_records(
 def check_records(
     records: bytes | bytearray | memoryview, at: int, header: BatchHeader, rules: BatchRules, now_ms: int | None
 ) -> BatchHeader:
-    """Returns the header of a batch whose uncompressed records begin at `at`, with their highest timestamp."""
+    """Returns the header of a batch whose uncompressed records begin at `at`, with their highest timestamp. Yields."""
     base, count = header.base_timestamp, header.record_count
     if count * SMALLEST_RECORD_BYTES > len(records) - at:
         raise KafkaError(Error.INVALID_RECORD, f"the batch does not hold {count} records")

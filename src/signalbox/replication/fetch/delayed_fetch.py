@@ -63,14 +63,14 @@ class DelayedFetch:
         partitions: list[SessionPartition],
         authorize: Callable[[str], bool] | None,
     ) -> None:
-        """Set the partitions to read: those of the request, or the dirty ones of its session."""
+        """Set the partitions to read: those of the request, or the dirty ones of its session. Yields."""
         self._session = session
         self._authorize = authorize
         if session is None:
             self._sort_by_error(partitions)
 
     def read(self, progress: FollowerProgress | None) -> None:
-        """Read all partitions once; `progress` is set at the first pass of a follower's fetch."""
+        """Read all partitions once; `progress` is set at the first pass of a follower's fetch. Yields."""
         if self._session is not None:
             self._sort_by_error(list(self._session.dirty_partitions))
         self._result = read_all(self._hosted, self._readable, self.params, progress)
@@ -110,7 +110,7 @@ class DelayedFetch:
         )
 
     def release_incrementally(self) -> None:
-        """After the response of a fetch without a session: free large lists in slices."""
+        """After the response of a fetch without a session: free large lists in slices. Yields."""
         clear(self._readable)
         clear(self._rejected)
         clear(self._result.entries)
@@ -133,6 +133,7 @@ class DelayedFetch:
         return reply
 
     def try_complete(self) -> bool:
+        """Yields."""
         self.read(None)
         if not self.can_complete() and not (self._ends_early is not None and self._ends_early()):
             return False
@@ -140,10 +141,12 @@ class DelayedFetch:
         return True
 
     def expire(self) -> None:
+        """Yields."""
         self.read(None)
         self._complete()
 
     def _complete(self) -> None:
+        """Yields."""
         assert self._reply is not None
         self._reply.complete(self.response())
 

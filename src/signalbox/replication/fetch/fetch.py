@@ -67,7 +67,7 @@ class Fetches:
 
     def fetch(self, request: FetchRequest, version: int, authorize: Authorize | None = None) -> Promise[FetchResponse]:
         """The response, now or later. `authorize` returns whether the client may read a topic (None: all).
-        `node_endpoints` stays empty: they depend on the listener, so the handler fills them in."""
+        `node_endpoints` stays empty: they depend on the listener, so the handler fills them in. Yields."""
         try:
             session, partitions = self._session_of(request)
             params = self._params(request, version, session)
@@ -101,6 +101,7 @@ class Fetches:
             self._sessions.mark_unsent(response)
 
     def _session_of(self, request: FetchRequest) -> tuple[FetchSession | None, list[SessionPartition]]:
+        """Yields."""
         if request.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
             return self._sessions.resume(request), []
         if request.session_id != NO_SESSION:

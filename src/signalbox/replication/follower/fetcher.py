@@ -13,18 +13,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from signalbox.common.backoff import Backoff
-from signalbox.common.ids import TopicPartition
-from signalbox.common.partition_list import partition_list
+from signalbox.common.ids import TopicPartition, partition_list
 from signalbox.common.waiting.deadlines import Deadline, Deadlines
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.follower.followed_partition import FIRST_BACKOFF_MS, FollowedPartition
+from signalbox.replication.follower.leader_channel import ReconnectingChannel
 from signalbox.replication.follower.leader_offsets import LeaderOffsets
 from signalbox.replication.follower.replica_session import ReplicaSession
 from signalbox.replication.follower.truncation import LossNotAccepted
 from signalbox.replication.partition import Partition
-from signalbox.replication.ports import LeaderChannel
 from signalbox.replication.throttle import ReplicationThrottle
 from signalbox.storage.files.spare_descriptors import OutOfDescriptors
 
@@ -53,7 +52,7 @@ class Fetcher:
     """All partitions that this broker follows on one leader."""
 
     def __init__(
-        self, leader_id: int, channel: LeaderChannel, identity: FollowerIdentity, config: ReplicationConfig,
+        self, leader_id: int, channel: ReconnectingChannel, identity: FollowerIdentity, config: ReplicationConfig,
         deadlines: Deadlines,
     ) -> None:  # fmt: skip
         self.leader_id = leader_id

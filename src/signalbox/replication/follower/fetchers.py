@@ -9,15 +9,19 @@ from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.follower.fetcher import Fetcher, FollowerIdentity
+from signalbox.replication.follower.leader_channel import ReconnectingChannels
 from signalbox.replication.partition import Partition
-from signalbox.replication.ports import LeaderChannels
 
 
 class Fetchers:
     """Fetchers by (leader broker, fetcher_id). `close_idle` closes fetchers that have no partitions."""
 
     def __init__(
-        self, channels: LeaderChannels, identity: FollowerIdentity, config: ReplicationConfig, deadlines: Deadlines
+        self,
+        channels: ReconnectingChannels,
+        identity: FollowerIdentity,
+        config: ReplicationConfig,
+        deadlines: Deadlines,
     ) -> None:
         self._channels = channels
         self._identity = identity

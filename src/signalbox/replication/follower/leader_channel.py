@@ -9,29 +9,17 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any
 
 from signalbox.client.failures import ClientFailure
+from signalbox.client.inter_broker.replica_channel import ReplicaChannel
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
-from signalbox.replication.ports import OnResponse
-
-
-class OpenChannel(Protocol):
-    """One open connection (`client.replica_channel.ReplicaChannel`)."""
-
-    on_closed: Callable[[Any], None] | None
-
-    def version_for(self, api_key: int, max_version: int | None = None) -> int: ...
-
-    def send(self, message: Any, version: int, on_response: Callable[[Any], None], /) -> None: ...
-
-    def close(self, reason: str = ...) -> None: ...
-
 
 # Connects to a broker's inter-broker endpoint; ClientFailure, OSError, or LookupError if the broker has none now.
-Connect = Callable[[int], Awaitable[OpenChannel]]
+Connect = Callable[[int], Awaitable[ReplicaChannel]]
 Request = FetchRequest | ListOffsetsRequest
+OnResponse = Callable[[Any | Exception], None]
 OnDisconnect = Callable[[int], None]
 
 
@@ -40,19 +28,22 @@ def ignore_disconnect(broker_id: int) -> None:
 
 
 class ReconnectingChannel:
-    """A `LeaderChannel` over one connection at a time."""
+    """A fetcher's channel to one leader broker, over one connection at a time: requests and responses in order, on the
+    data loop."""
 
     def __init__(self, broker_id: int, connect: Connect, on_disconnect: OnDisconnect = ignore_disconnect) -> None:
         self._broker_id = broker_id
         self._on_disconnect = on_disconnect
         self._connect = connect
-        self._channel: OpenChannel | None = None
+        self._channel: ReplicaChannel | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._queued: list[tuple[Request, OnResponse]] = []
         self._awaiting: deque[OnResponse] = deque()
         self._closed = False
 
     def send(self, request: Request, on_response: OnResponse) -> None:
+        """`on_response` gets the response message, or the exception for which there is none (not connected, closed,
+        timed out); never before this returns. Record fields of a response are valid during the call only."""
         if self._closed:
             return
         if self._channel is not None:
@@ -65,11 +56,13 @@ class ReconnectingChannel:
             )
 
     def reconnect(self) -> None:
-        """Close the connection soon, not at once: the caller may be reading a response of it."""
+        """Close the connection soon, not at once: the caller may be reading a response of it. The next request opens
+        another to the broker's endpoint of that time."""
         if self._channel is not None:
             asyncio.get_running_loop().call_soon(self._disconnect, self._channel)
 
     def close(self) -> None:
+        """Close the channel; `on_response` is not called any more."""
         self._closed = True
         self._queued.clear()
         self._awaiting.clear()
@@ -79,7 +72,7 @@ class ReconnectingChannel:
             self._channel.close("the fetcher has stopped")
             self._channel = None
 
-    def _disconnect(self, channel: OpenChannel) -> None:
+    def _disconnect(self, channel: ReplicaChannel) -> None:
         if self._channel is channel:
             self._channel = None
             channel.close("the leader does not accept this broker's requests on the listener")
@@ -102,7 +95,7 @@ class ReconnectingChannel:
         for request, on_response in queued:
             self._send_on(channel, request, on_response)
 
-    def _send_on(self, channel: OpenChannel, request: Request, on_response: OnResponse) -> None:
+    def _send_on(self, channel: ReplicaChannel, request: Request, on_response: OnResponse) -> None:
         self._awaiting.append(on_response)
         channel.send(request, channel.version_for(request.api_key or 0), self._on_response)
 
@@ -124,12 +117,13 @@ class ReconnectingChannel:
 
 
 class ReconnectingChannels:
-    """`LeaderChannels` over a function that connects to a broker's inter-broker endpoint. `on_disconnect` is called for
-    every open connection that is lost."""
+    """Channels to leaders; `connect` connects to a broker's inter-broker endpoint. `on_disconnect` is called for every
+    open connection that is lost."""
 
     def __init__(self, connect: Connect, on_disconnect: OnDisconnect = ignore_disconnect) -> None:
         self._connect = connect
         self._on_disconnect = on_disconnect
 
     def open(self, broker_id: int) -> ReconnectingChannel:
+        """A channel that connects and reconnects automatically."""
         return ReconnectingChannel(broker_id, self._connect, self._on_disconnect)

@@ -7,8 +7,8 @@ from functools import partial
 
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from signalbox.replication.follower.followed_partition import FollowedPartition
+from signalbox.replication.follower.leader_channel import ReconnectingChannel
 from signalbox.replication.list_offsets import EARLIEST, LATEST
-from signalbox.replication.ports import LeaderChannel
 
 
 class LeaderOffsets:
@@ -27,7 +27,7 @@ class LeaderOffsets:
         self._on_result = on_result
         self._offsets_by_timestamp: dict[int, int | None] = {}
 
-    def send_requests(self, channel: LeaderChannel) -> None:
+    def send_requests(self, channel: ReconnectingChannel) -> None:
         """Send both; they are sent before the next fetch, so no parked fetch delays them."""
         for timestamp in (EARLIEST, LATEST):
             channel.send(self._request(timestamp), partial(self._on_response, timestamp))

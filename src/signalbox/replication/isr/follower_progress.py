@@ -9,12 +9,12 @@ longer with the age of the leadership.
 
 from __future__ import annotations
 
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.fetch.fetch_session import SessionPartition
 from signalbox.replication.isr.isr import IsrChanges
 from signalbox.replication.isr.isr_decisions import propose_expansion
 from signalbox.replication.partition import Partition
-from signalbox.replication.ports import ClusterView
 from signalbox.replication.replica_dependencies import Scheduler
 
 _SHORTEST_WAIT_MS = 10
@@ -23,7 +23,7 @@ _SHORTEST_WAIT_MS = 10
 class FollowerProgress:
     """Records fetches of followers on the partitions that this broker leads."""
 
-    def __init__(self, cluster: ClusterView, isr_changes: IsrChanges, scheduler: Scheduler) -> None:
+    def __init__(self, cluster: MetadataCache, isr_changes: IsrChanges, scheduler: Scheduler) -> None:
         self._cluster = cluster
         self._isr_changes = isr_changes
         self._scheduler = scheduler

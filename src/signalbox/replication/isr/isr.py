@@ -9,9 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 
-from signalbox.common.ids import TopicPartition
-from signalbox.common.partition_list import partition_list
-from signalbox.common.transition_log import TransitionLog
+from signalbox.common.ids import TopicPartition, partition_list
+from signalbox.common.log_limiter import TransitionLog
 from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from enum import Enum
 
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionResponse
 from signalbox.replication.isr.follower_state import FollowerState
 from signalbox.replication.isr.isr_state import RECOVERED, RECOVERING, IsrState, ProposedIsr
 from signalbox.replication.partition import NO_LEADER, Partition
-from signalbox.replication.ports import ClusterView
 
 AlteredPartition = AlterPartitionResponse.PartitionData
 
@@ -60,7 +60,7 @@ def propose_shrink(partition: Partition, now_ms: int, max_lag_ms: int) -> Propos
     return _propose(partition, tuple(broker_id for broker_id in state.isr if broker_id not in lagging))
 
 
-def propose_expansion(partition: Partition, follower: FollowerState, cluster: ClusterView) -> ProposedIsr | None:
+def propose_expansion(partition: Partition, follower: FollowerState, cluster: MetadataCache) -> ProposedIsr | None:
     """The ISR with `follower`; None if it is in the ISR or does not yet meet the conditions."""
     state = partition.isr_state
     if (

@@ -53,7 +53,8 @@ class Appends:
         *,
         from_client: bool = True,
     ) -> ProduceResult:
-        """Append one batch per (topic, partition). The result has one pending append per entry, in their order."""
+        """Append one batch per (topic, partition). The result has one pending append per entry, in their order.
+        Yields."""
         appends = [
             self._append_one(topic, index, batch, acks, now_ms, from_client) for (topic, index), batch in entries
         ]
@@ -151,6 +152,7 @@ class Appends:
     def _append_one(
         self, topic: str, index: int, batch: Batch, acks: int, now_ms: int, from_client: bool
     ) -> PendingAppend:
+        """Yields."""
         if acks not in VALID_ACKS:
             return rejected(None, Error.INVALID_REQUIRED_ACKS, f"acks {acks}: 0, 1 or -1 (all) are allowed")
         if from_client and topic in INTERNAL_TOPICS:

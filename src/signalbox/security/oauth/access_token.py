@@ -1,6 +1,6 @@
 """Accepted access tokens, the rejection of others, and the port of their validators (KIP-255).
 
-`TokenValidator` is also the port of `sasl.server.callback.handler.class` for OAUTHBEARER: `callback_class.py`.
+`TokenValidator` is also the port of `sasl.server.callback.handler.class` for OAUTHBEARER: `class_loading.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Our own access token: its sources, the claims that are read from it, and when it is refreshed (KIP-255).
 
-`TokenSource` is also the port of `sasl.login.callback.handler.class` (`security/callback_class.py`).
+`TokenSource` is also the port of `sasl.login.callback.handler.class` (`security/class_loading.py`).
 """
 
 from __future__ import annotations

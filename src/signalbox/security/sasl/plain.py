@@ -2,7 +2,7 @@
 
 Kafka's server takes users from `user_<name>="<password>"` options of the JAAS login module, and rejects an
 authorization id that differs from the user. Passwords are compared in constant time. For passwords in another system
-there is a user-defined `PasswordChecker` (`security/callback_class.py`).
+there is a user-defined `PasswordChecker` (`security/class_loading.py`).
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from typing import Protocol
 from signalbox.security.oauth.access_token import AccessToken
 from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SaslError, invalid_credentials
 from signalbox.security.sasl.plain import OTHER_IDENTITY
-from signalbox.security.sasl.salts import Salts
 from signalbox.security.sasl.scram_messages import (
     MIN_ITERATIONS,
     SCRAM_MECHANISMS,
     ClientFirst,
+    Salts,
     ScramCredential,
     encode_base64,
     escape_name,

@@ -12,13 +12,13 @@ import base64
 import binascii
 from dataclasses import dataclass, field
 
-from signalbox.security.sasl.salts import random_salt
 from signalbox.security.sasl.scram_messages import (
     MIN_ITERATIONS,
     SCRAM_MECHANISMS,
     ScramCredential,
     credential_from_salted,
     make_credential,
+    random_salt,
 )
 from signalbox.security.sasl.stored_credential import MAX_ITERATIONS
 

@@ -1,4 +1,4 @@
-"""The messages of SCRAM (RFC 5802) as values: attribute lists, escaped names, credentials.
+"""The messages of SCRAM (RFC 5802) as values: attribute lists, escaped names, credentials, salts.
 
 Kafka adds extensions to the client's first message: `tokenauth=true` means that the user is a delegation token's id.
 """
@@ -10,10 +10,15 @@ import binascii
 import hashlib
 import hmac
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from signalbox.security.sasl.mechanism import SaslError
+
+_SALT_BITS = 130
+_SALT_DIGITS = b"0123456789abcdefghijklmnopqrstuvwxyz"
+_SALT_SECRET_BYTES = 32
 
 MIN_ITERATIONS = 4096
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
@@ -165,3 +170,38 @@ def _text(token: bytes) -> str:
         return token.decode()
     except UnicodeDecodeError:
         raise SaslError("a SCRAM message is not UTF-8") from None
+
+
+def random_salt() -> bytes:
+    """A salt for a new credential."""
+    return _in_base_36(secrets.randbits(_SALT_BITS))
+
+
+class Salts:
+    """Salts by name, in the form that Kafka's own clients use: 130 bits in base 36 (about 25 letters).
+
+    A client receives the salt before it has proved anything. For a name without a stored salt (an unknown user, a user
+    of a login module, a delegation token) the salt is computed from the name and a secret of the cluster. So it is the
+    same on every broker and every day, and does not show whether the name exists (RFC 5802, 9: no oracle for names).
+
+    The secret is this process's own until `use` sets the cluster's; it is never returned."""
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_bytes(_SALT_SECRET_BYTES)
+
+    def use(self, secret: bytes) -> None:
+        """Compute salts from this secret from now on."""
+        self._secret = secret
+
+    def of(self, mechanism: str, name: str) -> bytes:
+        """The salt of a name without a stored one."""
+        salt = hmac.digest(self._secret, f"{mechanism}\0{name}".encode(), "sha256")
+        return _in_base_36(int.from_bytes(salt) >> (8 * len(salt) - _SALT_BITS))
+
+
+def _in_base_36(number: int) -> bytes:
+    digits = bytearray()
+    while number or not digits:
+        number, digit = divmod(number, 36)
+        digits.append(_SALT_DIGITS[digit])
+    return bytes(reversed(digits))

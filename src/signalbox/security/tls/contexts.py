@@ -10,13 +10,21 @@ from __future__ import annotations
 import os
 import ssl
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from signalbox.security.tls.cipher_suites import choose_suites
-from signalbox.security.tls.settings import TlsConfigError, TlsSettings
+from signalbox.security.tls.settings import TlsConfigError, TlsSettings, tls_settings
 from signalbox.security.tls.stores import KeyEntry, Stores, open_stores
 
+_PROVIDER_DEFAULTS = {
+    "ssl.keystore.type": "PEM",
+    "ssl.truststore.type": "PEM",
+    "ssl.protocol": "TLSv1.3",
+    "ssl.enabled.protocols": "TLSv1.2,TLSv1.3",
+    "ssl.endpoint.identification.algorithm": "https",
+    "ssl.client.auth": "none",
+}
 _OWN_FILES = "/proc/self/fd"
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
@@ -123,3 +131,14 @@ def _temporary_file(text: str) -> Iterator[str]:
         yield path
     finally:
         os.unlink(path)
+
+
+def provider_context(options: Mapping[str, str]) -> ssl.SSLContext:
+    """TLS of connections to an identity provider: from the `ssl.*` options of the login module, as in Kafka, not from
+    the broker's own keys. Missing options have their defaults, so a module without them trusts the system's
+    authorities; reading these takes some milliseconds. TlsConfigError names the invalid option."""
+
+    def text(key: str) -> str:
+        return options.get(key, _PROVIDER_DEFAULTS.get(key, ""))
+
+    return client_context(tls_settings(text, lambda key: [item.strip() for item in text(key).split(",") if item]))

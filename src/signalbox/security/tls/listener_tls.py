@@ -19,12 +19,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from signalbox.security.tls.contexts import client_context, server_context
-from signalbox.security.tls.handshake_problem import handshake_problem
 from signalbox.security.tls.settings import TlsConfigError, TlsSettings
 from signalbox.security.tls.stores import open_stores, written_at
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
+
+_MOST_HANDSHAKE_STEPS = 20  # a handshake takes three or four in each direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +122,26 @@ def _check_handshake(server: ListenerTls, client: ListenerTls) -> None:
             f"brokers with these settings could not connect to each other, the handshake fails ({problem}): the "
             "truststore must know who signed the keystore's certificate",
         )
+
+
+def handshake_problem(server: ssl.SSLContext, client: ssl.SSLContext, host: str | None = None) -> str:
+    """Why the handshake of `client` with `server` fails, "" when it succeeds. `host` is the name that the client would
+    connect to; it matters where the client checks names."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = [
+        client.wrap_bio(to_client, to_server, server_side=False, server_hostname=host),
+        server.wrap_bio(to_server, to_client, server_side=True),
+    ]
+    try:
+        for _ in range(_MOST_HANDSHAKE_STEPS):
+            for side in list(sides):
+                try:
+                    side.do_handshake()
+                except ssl.SSLWantReadError:
+                    continue
+                sides.remove(side)
+            if not sides:
+                return ""
+    except ssl.SSLError as error:
+        return getattr(error, "verify_message", "") or error.reason or str(error)
+    return "it does not end"

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from signalbox.broker.configs.broker_config_validator import Validation
-from signalbox.common.config.config_table import ConfigFault
-from signalbox.common.config.listener_key import read_listener_key
+from signalbox.common.config.config_table import ConfigFault, read_listener_key
 from signalbox.common.inter_broker_protocol import forwards
 from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig

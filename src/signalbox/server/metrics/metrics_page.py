@@ -15,12 +15,12 @@ import socket
 from typing import Any
 
 from signalbox.broker.metrics.metric_registry import MetricRegistry
-from signalbox.broker.ports import TaskScheduler
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.start_error import StartError, reason
 from signalbox.common.limits import MAX_METRICS_CONNECTIONS
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.network.acceptors.acceptor import StreamAcceptor
 from signalbox.network.acceptors.descriptors import Descriptors
-from signalbox.network.acceptors.stream_acceptor import StreamAcceptor
 from signalbox.server.metrics.metrics_text import render
 
 _REQUEST_LIMIT_BYTES = 8_192
@@ -38,6 +38,7 @@ class MetricsPage:
         self._scheduler = scheduler
         self._host = host
         self._port = port
+        self._bound_port = 0
         self._descriptors = Descriptors()
         self._acceptors: list[StreamAcceptor] = []
         self._connections: set[asyncio.Task[None]] = set()
@@ -55,8 +56,13 @@ class MetricsPage:
         for sock in socks:
             self._acceptors.append(StreamAcceptor(loop, sock, self._wait_seconds, self._accepted))
             self._acceptors[-1].start()
-        bound: int = socks[0].getsockname()[1]
-        return bound
+        self._bound_port = int(socks[0].getsockname()[1])
+        return self._bound_port
+
+    @property
+    def url(self) -> str:
+        """The page's address; empty before it is bound."""
+        return f"http://{self._host}:{self._bound_port}/metrics" if self._bound_port else ""
 
     def _unbound(self, error: OSError | ValueError) -> ConfigFault:
         if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):
@@ -131,6 +137,7 @@ class MetricsPage:
         return await asyncio.shield(page)
 
     def _write(self, page: asyncio.Future[bytes]) -> None:
+        """Yields."""
         self._next_page = None
         try:
             page.set_result(render(self._registry))

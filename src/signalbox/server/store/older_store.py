@@ -12,8 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.ids import ZERO_UUID, TopicPartition, uuid_text
-from signalbox.common.store_position import StorePosition
+from signalbox.common.ids import ZERO_UUID, StorePosition, TopicPartition, uuid_text
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.metadata_store import open_store, reject_unfinished_copy, store_setting
 from signalbox.metadata.backup.raised_epochs import EPOCH_STEP, raised_epochs

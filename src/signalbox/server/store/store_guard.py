@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from signalbox.common.clock import SystemClock
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.start_error import StartError
-from signalbox.common.store_position import StorePosition
+from signalbox.common.ids import StorePosition
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.metadata_store import open_store, store_setting
 from signalbox.metadata.backup.store_incarnation import StoreHistory, advance, read_history

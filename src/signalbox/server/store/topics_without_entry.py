@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import logging
 
-from signalbox.common.ids import ZERO_UUID, TopicPartition, uuid_text
-from signalbox.common.partition_list import partition_list
+from signalbox.common.ids import ZERO_UUID, TopicPartition, partition_list, uuid_text
 from signalbox.metadata.image import MetadataImage
 from signalbox.metadata.layout import TOPICS
 from signalbox.metadata.store.port import MetadataStore

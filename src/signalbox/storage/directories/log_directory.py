@@ -164,7 +164,7 @@ class LogDirectory:
             self.checkpoint_due = True
 
     def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int], sync: bool = False) -> None:
-        """Replaces a checkpoint of this directory, unless it has the same content already."""
+        """Replaces a checkpoint of this directory, unless it has the same content already. Yields."""
         if not sync and self._written.get(name) == offsets:
             return
         with self.guard(f"writing {name}"):

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.properties_file import parse_properties
 from signalbox.common.config.start_error import StartError
-from signalbox.common.store_position import StorePosition
+from signalbox.common.ids import StorePosition
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.files.file_names import STORE_POSITION_FILE
 from signalbox.storage.files.file_system import FileSystem, replace_file

@@ -62,6 +62,6 @@ def read_offsets(path: str) -> dict[TopicPartition, int]:
 def write_offsets(
     file_system: FileSystem, path: str, offsets: Mapping[TopicPartition, int], sync: bool = False
 ) -> None:
-    """Replaces a log directory's checkpoint; yields."""
+    """Replaces a log directory's checkpoint. Yields."""
     lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in yielding(offsets.items())]
     write_lines(file_system, path, lines, sync)

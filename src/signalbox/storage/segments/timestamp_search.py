@@ -43,7 +43,7 @@ Search = Generator[tuple[UnpackingSteps[InBatch], int], InBatch, Match]
 
 
 def find_by_timestamp(body: LogBody, timestamp: int) -> Search:
-    """The first record from the log start on whose timestamp is `timestamp` or later."""
+    """The first record from the log start on whose timestamp is `timestamp` or later. Yields."""
     for segment in _segments(body):
         if segment.max_timestamp >= timestamp:
             match = yield from _find_in_segment(body, segment, timestamp)
@@ -53,7 +53,7 @@ def find_by_timestamp(body: LogBody, timestamp: int) -> Search:
 
 
 def find_max_timestamp(body: LogBody) -> Search:
-    """The first record that has the largest timestamp of the log."""
+    """The first record that has the largest timestamp of the log. Yields."""
     largest, newest = -1, None
     for segment in _segments(body):
         if segment.max_timestamp > largest:
@@ -62,7 +62,7 @@ def find_max_timestamp(body: LogBody) -> Search:
 
 
 def _segments(body: LogBody) -> Iterator[Segment]:
-    """The segments from the oldest on; each may be used until the next yield."""
+    """The segments from the oldest on; each may be used until the next one is asked for. Yields."""
     last_base_offset = -1
     while True:
         slot = body.segments.slot_of(last_base_offset)
@@ -75,6 +75,7 @@ def _segments(body: LogBody) -> Iterator[Segment]:
 
 
 def _find_in_segment(body: LogBody, segment: Segment, timestamp: int) -> Search:
+    """Yields: then the segment may have been replaced or deleted."""
     offset = -1
     while body.segments[body.segments.slot_of(segment.base_offset)] is segment:
         before = offset = max(offset, segment.time_index_offset(timestamp), body.log_start_offset)
@@ -95,6 +96,7 @@ def _find_in_segment(body: LogBody, segment: Segment, timestamp: int) -> Search:
 
 
 def _find_in_batch(body: LogBody, segment: Segment, batch: BatchHeader, timestamp: int) -> Search:
+    """Yields."""
     if not batch.record_count:
         return None  # compaction leaves a header without records
     payload = segment.read(batch.position + HEADER_SIZE, batch.size_bytes - HEADER_SIZE)
@@ -117,7 +119,7 @@ def _find_in_batch(body: LogBody, segment: Segment, batch: BatchHeader, timestam
 def _find_in_unpacked(
     unpacking: Work, batch: BatchHeader, timestamp: int, start_offset: int
 ) -> Generator[Work, Any, InBatch]:
-    """A generator for `UnpackingSteps`."""
+    """A generator for `UnpackingSteps`. Yields."""
     unpacked = yield unpacking
     try:
         match = _first_record(unpacked.records, batch, timestamp, start_offset)

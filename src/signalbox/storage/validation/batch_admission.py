@@ -91,7 +91,7 @@ def begin_admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms:
 
 
 def admit_batch(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int, from_client: bool) -> Admitted:
-    """The same, finished at once."""
+    """The same, finished at once. Yields."""
     if not from_client:
         rules = replace(rules, **_COORDINATOR_RULES)
     return finish_admission(begin_admission(batch, config, rules, now_ms))
@@ -103,7 +103,7 @@ def finish_admission(admission: Admitted | AdmissionSteps) -> Admitted:
 
 
 def _admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int) -> Admission:
-    """A generator: yields work for a thread and receives its result."""
+    """A generator: yields work for a thread and receives its result. Yields."""
     header = check_batches(batch, rules, now_ms=now_ms)[0]
     target = "none" if config.compression_type == _KAFKA_UNCOMPRESSED else config.compression_type
     source_compression = compression_name(header.compression)

@@ -51,7 +51,8 @@ class SegmentCheck:
         return min(size_bytes, end - self.position) if size_bytes <= LARGEST_BATCH_BYTES else 0
 
     def run(self, read: Callable[[int, int], bytes], stop: int, end: int) -> Corruption | None:
-        """Checks at least up to `stop`, in a segment whose batches end at `end`; `read` takes position and size."""
+        """Checks at least up to `stop`, in a segment whose batches end at `end`; `read` takes position and size.
+        Yields."""
         while self.position < stop:
             needed = max(HEADER_SIZE, self.bytes_needed(read(self.position, HEADER_SIZE), end))
             corruption = self.check(read(self.position, max(needed, min(PIECE_BYTES, stop - self.position))), end)
@@ -94,6 +95,7 @@ class SegmentCheck:
         return Corruption(self.order.next_offset, self._base_offset, self.position, reason)
 
     def _corruption_of(self, header: BatchHeader, data: memoryview) -> Corruption | None:
+        """Yields."""
         if self.order.next_offset == header.base_offset and header.next_offset <= self._from_offset:
             self.order.continue_at(header.next_offset)
             return None

@@ -8,19 +8,22 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.api_request import as_future
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
-from signalbox.broker.control_request_queue import ControlRequestQueue
-from signalbox.broker.epoch_checks import EpochChecks
-from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler
+from signalbox.broker.epoch_checks import EpochChecks, LocalEpochs
+from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler, ControlRequestQueue
 from signalbox.common.clock import ManualClock
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.metadata.backup.stored_epochs import StoredEpochs
 from signalbox.metadata.store.port import StoreUnavailable
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
-from signalbox.server.local_epochs import LocalEpochs
-from tests.broker.handler_requests import ALLOW_ALL, ImmediateScheduler, acl, from_broker, request_of, response_to
+from tests.broker.handler_requests import ALLOW_ALL, acl, from_broker, request_of, response_to
+from tests.common.scheduling.schedulers import ImmediateScheduler
 
 Load = Callable[[Iterable[str]], Awaitable[None]]
 STATE = LeaderAndIsrRequest.LeaderAndIsrPartitionState(partition_index=2)
@@ -42,7 +45,7 @@ def epochs() -> LocalEpochs:
     return mine
 
 
-class Stored:
+class Stored(StoredEpochs):
     """A store that contains `controller_epoch`."""
 
     def __init__(self, controller_epoch: int) -> None:
@@ -175,3 +178,47 @@ def test_without_its_configs_a_new_partition_is_not_begun(fails: Exception, capl
     response = response_to(handler, request_of(new_partition("t"), 7, from_broker()))
     assert [e.error_code for topic in response.topics for e in topic.partition_errors] == [Error.REQUEST_TIMED_OUT]
     assert "configs of 1 new topics (t, ...) cannot be read from the metadata store" in caplog.text
+
+
+def control_request(name: str, steps: int, recorded: list[str]) -> str:
+    for _ in range(steps):
+        recorded.append(name)
+        yield_if_due()
+    return name
+
+
+@pytest.mark.spec("C5")
+def test_a_long_request_yields_to_the_event_loop_but_not_to_the_next_request() -> None:
+    async def main() -> None:
+        recorded: list[str] = []
+        requests = ControlRequestQueue(TaskScheduler(asyncio.get_running_loop(), slice_us=0))
+        first = requests.take(lambda: control_request("first", 3, recorded))
+        second = requests.take(lambda: control_request("second", 2, recorded))
+        assert (recorded, first.is_done, second.is_done) == (["first"], False, False), "the first slice runs at once"
+        asyncio.get_running_loop().call_soon(recorded.append, "another connection")
+        assert (await as_future(first), await as_future(second)) == ("first", "second")
+        assert recorded == ["first", "first", "another connection", "first", "second", "second"]
+
+    asyncio.run(main())
+
+
+def test_a_short_request_is_answered_at_once() -> None:
+    async def main() -> None:
+        requests = ControlRequestQueue(TaskScheduler(asyncio.get_running_loop()))
+        assert requests.take(lambda: 1).result() == 1
+        assert requests.take(lambda: 2).result() == 2
+
+    asyncio.run(main())
+
+
+def test_a_request_that_fails_does_not_stop_the_next() -> None:
+    async def main() -> None:
+        recorded: list[str] = []
+        requests = ControlRequestQueue(TaskScheduler(asyncio.get_running_loop(), slice_us=0))
+        first = requests.take(lambda: control_request("first", 2, recorded))
+        requests.take(lambda: 1 // 0)
+        last = requests.take(lambda: control_request("last", 1, recorded))
+        assert (await as_future(first), await as_future(last)) == ("first", "last")
+        assert requests.take(lambda: 3).result() == 3
+
+    asyncio.run(main())

@@ -11,7 +11,6 @@ from signalbox.broker.handlers.configs.describe_client_quotas import DescribeCli
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from signalbox.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
-from signalbox.server.stored_users import CurrentConfigs
 from tests.broker.handler_requests import ALLOW_ALL, acl, request_of
 from tests.broker.handlers.running_broker import RunningBroker
 
@@ -34,7 +33,7 @@ def alter(
 
 
 def stored(running_broker: RunningBroker) -> dict[str | None, dict[str, float]]:
-    handler = DescribeClientQuotasHandler(CurrentConfigs(running_broker.components.context.repository), ALLOW_ALL)
+    handler = DescribeClientQuotasHandler(running_broker.components.context.repository, ALLOW_ALL)
     response = running_broker.answer(handler, request_of(DescribeClientQuotasRequest(components=[], strict=False), 1))
     return {row.entity[0].entity_name: {each.key: each.value for each in row.values} for row in response.entries or ()}
 

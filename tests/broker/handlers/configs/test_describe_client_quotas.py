@@ -10,7 +10,7 @@ import pytest
 from signalbox.broker.handlers.configs.describe_client_quotas import DescribeClientQuotasHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
-from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
+from tests.broker.handler_requests import ALLOW_ALL, LoadedConfigs, acl, request_of, response_to
 
 EXACT, DEFAULT, ANY = 0, 1, 2
 RATE = {"producer_byte_rate": "1024", "SCRAM-SHA-256": "secret"}
@@ -27,14 +27,6 @@ ENTITIES = {
 }
 
 
-class Stored:
-    def __init__(self, entities: Mapping[str, Mapping[str, str]]) -> None:
-        self._entities = entities
-
-    async def current(self) -> Mapping[str, Mapping[str, str]]:
-        return self._entities
-
-
 def describe(
     *components: tuple[str, int, str | None],
     strict: bool = False,
@@ -44,7 +36,7 @@ def describe(
 ) -> Any:
     made = DescribeClientQuotasRequest
     asked = [made.ComponentData(entity_type=kind, match_type=how, match=name) for kind, how, name in components]
-    handler = DescribeClientQuotasHandler(Stored(entities), authorizer)
+    handler = DescribeClientQuotasHandler(LoadedConfigs(entities), authorizer)
     return response_to(handler, request_of(made(components=asked, strict=strict), version))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -13,30 +12,24 @@ from signalbox.broker.handlers.configs.describe_configs import DescribeConfigsHa
 from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
-from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to
+from tests.broker.handler_requests import ALLOW_ALL, LoadedConfigs, acl, cache_of, request_of, response_to
 
 pytestmark = pytest.mark.spec("D15")
 
 STATIC = {"log.retention.ms": "1000", "ssl.keystore.password": "hunter-2-open", "num.partitions": "3"}
 
 
-class Values:
-    def topic_overrides(self, topic: str) -> Mapping[str, str]:
-        return {"retention.ms": "77"} if topic == "t" else {}
-
-    def broker_overrides(self, broker_id: int) -> Mapping[str, str]:
-        return {"log.retention.ms": "300"}
-
-    def broker_default_overrides(self) -> Mapping[str, str]:
-        return {"log.retention.ms": "200", "log.cleaner.threads": "2"}
-
-    def client_metrics_overrides(self, subscription: str) -> Mapping[str, str]:
-        return {"interval.ms": "60000"} if subscription == "s" else {}
+CONFIGS = {
+    "topics/t": {"retention.ms": "77"},
+    "brokers/1": {"log.retention.ms": "300"},
+    "brokers/<default>": {"log.retention.ms": "200", "log.cleaner.threads": "2"},
+    "client-metrics/s": {"interval.ms": "60000"},
+}
 
 
 def ask(resource_type: int, name: str, version: int = 4, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:
     keys = more.pop("keys", None)
-    description = ConfigDescription(1, NODE_CONFIG, STATIC, Values())
+    description = ConfigDescription(1, NODE_CONFIG, STATIC, LoadedConfigs(CONFIGS))
     cache = cache_of(topics={"t": {0: (1, [1])}, "u": {0: (1, [1])}})
     resource = DescribeConfigsRequest.DescribeConfigsResource(
         resource_type=resource_type, resource_name=name, configuration_keys=keys

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,23 +9,23 @@ import pytest
 from signalbox.broker.handlers.configs.list_config_resources import ListConfigResourcesHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.list_config_resources import ListConfigResourcesRequest
-from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to
+from tests.broker.handler_requests import ALLOW_ALL, LoadedConfigs, acl, cache_of, request_of, response_to
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 
 
-class Stored:
-    async def current(self) -> Mapping[str, Mapping[str, str]]:
-        return {
-            "client-metrics/slow%20ones": {"interval.ms": "100"},
-            "client-metrics/b": {},
-            "users/u": {},
-            "topics/t": {},
-        }
+STORED = LoadedConfigs(
+    {
+        "client-metrics/slow%20ones": {"interval.ms": "100"},
+        "client-metrics/b": {},
+        "users/u": {},
+        "topics/t": {},
+    }
+)
 
 
 def ask(*types: int, version: int = 1, authorizer: Any = ALLOW_ALL) -> Any:
-    handler = ListConfigResourcesHandler(Stored(), cache_of(topics={"t": {0: (1, [1])}}), authorizer)
+    handler = ListConfigResourcesHandler(STORED, cache_of(topics={"t": {0: (1, [1])}}), authorizer)
     return response_to(handler, request_of(ListConfigResourcesRequest(resource_types=list(types)), version))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.handlers.groups.find_coordinator import FindCoordinatorHandler
+from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to
@@ -16,7 +17,7 @@ from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, 
 OFFSETS = {"__consumer_offsets": {0: (3, [3]), 1: (2, [2])}}
 
 
-class Creation:
+class Creation(TopicCreator):
     def __init__(self, result: tuple[int, str] = (0, "")) -> None:
         self.result = result
         self.asked: list[tuple[str, ApiRequest | None]] = []

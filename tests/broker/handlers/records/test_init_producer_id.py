@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from signalbox.broker.handlers.records.init_producer_id import InitProducerIdHandler
+from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
 
 
-class Ids:
+class Ids(ProducerIdBlocks):
     def __init__(self, *trouble: KafkaError) -> None:
         self._trouble = list(trouble)
 

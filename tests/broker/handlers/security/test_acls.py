@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from signalbox.broker.handlers.security.acls import AlterAclsHandler, DescribeAclsHandler
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.metadata.acl_repository import AclRepository
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_acls import CreateAclsRequest
 from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.describe_acls import DescribeAclsRequest
-from signalbox.security.acl import AclOperation, ResourceType
+from signalbox.security.acl import (
+    AccessControlEntry,
+    AclOperation,
+    AclPermission,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from signalbox.security.acl_view import AclIndex
 from signalbox.testing.cluster import Cluster
-from tests.broker.handler_requests import ALLOW_ALL, acl, context, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, context, handled, request_of
 from tests.broker.handlers.running_broker import RunningBroker
+from tests.common.scheduling.schedulers import ImmediateScheduler
 
 OPEN: dict[str, Any] = {
     "resource_type_filter": 1,
@@ -64,8 +76,31 @@ def delete(running_broker: RunningBroker, authorizer: Any = ALLOW_ALL, keeps_acl
 
 
 def describe(running_broker: RunningBroker, authorizer: Any = ALLOW_ALL, version: int = 3, **fields: Any) -> Any:
-    handler = DescribeAclsHandler(running_broker.components.context.acls, authorizer)
+    handler = DescribeAclsHandler(running_broker.components.context.acls, authorizer, ImmediateScheduler())
     return running_broker.answer(handler, request_of(DescribeAclsRequest(**{**OPEN, **fields}), version))
+
+
+def test_many_acls_are_described_in_slices() -> None:
+    allow = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermission.ALLOW)
+    patterns = [ResourcePattern(ResourceType.TOPIC, f"t{number}", PatternType.LITERAL) for number in range(20)]
+
+    class Acls(AclRepository):
+        def __init__(self) -> None:
+            """Without a store."""
+
+        async def current(self) -> AclIndex:
+            return AclIndex().with_changes(dict.fromkeys(patterns, (allow,)))
+
+    async def main() -> tuple[int, int]:
+        scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
+        response: Any = await handled(
+            DescribeAclsHandler(Acls(), ALLOW_ALL, scheduler), request_of(DescribeAclsRequest(**OPEN), 3)
+        )
+        return len(response.resources), scheduler.slices
+
+    described, slices = asyncio.run(main())
+    assert described == 20
+    assert slices > 20
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])

@@ -9,6 +9,7 @@ import pytest
 
 from signalbox.broker.handlers.security.delegation_tokens import ChangeTokenHandler, DescribeDelegationTokenHandler
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.metadata.token_repository import TokenRepository
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
@@ -31,6 +32,7 @@ from signalbox.security.request_context import RequestContext
 from signalbox.testing.cluster import Cluster
 from tests.broker.handler_requests import ALLOW_ALL, request_of
 from tests.broker.handlers.running_broker import RunningBroker
+from tests.common.scheduling.schedulers import ImmediateScheduler
 
 pytestmark = pytest.mark.spec("F2")
 
@@ -43,6 +45,11 @@ CREATE = ApiKey.CREATE_DELEGATION_TOKEN
 def running_broker() -> Iterator[RunningBroker]:
     with Cluster(brokers=1, overrides={"delegation.token.secret.key": "the secret"}) as cluster:
         yield RunningBroker(cluster)
+
+
+def repository_of(running_broker: RunningBroker) -> TokenRepository | None:
+    tokens = running_broker.components.context.tokens
+    return None if tokens is None else tokens.repository
 
 
 def by(
@@ -91,7 +98,7 @@ def describe(
 ) -> Any:
     made = DescribeDelegationTokenRequest
     named = [made.DescribeDelegationTokenOwner(principal_type="User", principal_name=name) for name in owners]
-    handler = DescribeDelegationTokenHandler(running_broker.components.context.tokens, authorizer, SECRET)
+    handler = DescribeDelegationTokenHandler(repository_of(running_broker), authorizer, SECRET, ImmediateScheduler())
     return running_broker.answer(handler, request_of(made(owners=named or None), version, who))
 
 
@@ -204,13 +211,13 @@ def test_which_tokens_a_principal_sees(running_broker: RunningBroker) -> None:
 
 def test_an_empty_list_of_owners_returns_no_tokens(running_broker: RunningBroker) -> None:
     create(running_broker, by("ivy"))
-    handler = DescribeDelegationTokenHandler(running_broker.components.context.tokens, ALLOW_ALL, SECRET)
+    handler = DescribeDelegationTokenHandler(repository_of(running_broker), ALLOW_ALL, SECRET, ImmediateScheduler())
     none = running_broker.answer(handler, request_of(DescribeDelegationTokenRequest(owners=[]), 3, by("ivy")))
     assert (none.error_code, none.tokens) == (0, [])
 
 
 def test_without_a_secret_there_are_none() -> None:
-    handler = DescribeDelegationTokenHandler(None, ALLOW_ALL, None)
+    handler = DescribeDelegationTokenHandler(None, ALLOW_ALL, None, ImmediateScheduler())
     described: Any = handler(request_of(DescribeDelegationTokenRequest(owners=None), 3, by("alice")))
     assert described.error_code == Error.DELEGATION_TOKEN_AUTH_DISABLED
 

@@ -13,8 +13,7 @@ from signalbox.broker.handlers.security.user_scram_credentials import (
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from signalbox.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
-from signalbox.server.stored_users import CurrentConfigs
-from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
+from tests.broker.handler_requests import ALLOW_ALL, LoadedConfigs, acl, request_of, response_to
 from tests.broker.handlers.running_broker import RunningBroker
 
 SHA_256, SHA_512 = 1, 2
@@ -39,9 +38,7 @@ def alter(
 
 
 def describe(running_broker: RunningBroker, *users: str, every: bool = False, authorizer: Any = ALLOW_ALL) -> Any:
-    handler = DescribeUserScramCredentialsHandler(
-        CurrentConfigs(running_broker.components.context.repository), authorizer
-    )
+    handler = DescribeUserScramCredentialsHandler(running_broker.components.context.repository, authorizer)
     names = [DescribeUserScramCredentialsRequest.UserName(name=user) for user in users]
     return running_broker.answer(
         handler, request_of(DescribeUserScramCredentialsRequest(users=None if every else names), 0)
@@ -93,11 +90,10 @@ def test_each_user_has_its_own_error(running_broker: RunningBroker) -> None:
 
 
 def test_a_corrupt_credential_is_an_error_that_does_not_contain_it() -> None:
-    class CorruptStore:
-        async def current(self) -> dict[str, dict[str, str]]:
-            return {"users/dora": {"SCRAM-SHA-256": "salt=c2VjcmV0"}, "users/quota": {"consumer_byte_rate": "1"}}
-
-    handler = DescribeUserScramCredentialsHandler(CorruptStore(), ALLOW_ALL)
+    corrupt = LoadedConfigs(
+        {"users/dora": {"SCRAM-SHA-256": "salt=c2VjcmV0"}, "users/quota": {"consumer_byte_rate": "1"}}
+    )
+    handler = DescribeUserScramCredentialsHandler(corrupt, ALLOW_ALL)
     response = response_to(handler, request_of(DescribeUserScramCredentialsRequest(users=None), 0))
     assert described(response) == {"dora": Error.UNKNOWN_SERVER_ERROR}
     assert "c2VjcmV0" not in response.results[0].error_message

@@ -11,9 +11,10 @@ import pytest
 
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.handlers.topics.metadata import MetadataHandler
-from signalbox.broker.routing.exposed_controller import ExposedController
+from signalbox.broker.routing.exposed_nodes import ExposedController
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.broker.topics.all_topics_response_cache import MIN_CACHED_TOPICS
+from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error
@@ -25,7 +26,7 @@ TOPICS = {"a": {0: (1, [1])}, "b": {0: (3, [3, 1])}, "__consumer_offsets": {0: (
 EVERYWHERE = ("CLIENT", "REPLICATION", "CONTROL")
 
 
-class Creation:
+class Creation(TopicCreator):
     """Returns `result`. With a cache, the topic appears in it."""
 
     def __init__(self, result: tuple[int, str] = (0, ""), cache: Any = None) -> None:

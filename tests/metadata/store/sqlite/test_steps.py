@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.metadata.store import port
 from signalbox.metadata.store.port import Check, Create, Delete, Fence, Write
 from signalbox.metadata.store.sqlite import steps
-from signalbox.metadata.store.sqlite.steps import begin, rejection, step_of
+from signalbox.metadata.store.sqlite.steps import begin, rejection, step_of, steps_of
 
 
 def test_rows_of_every_operation() -> None:
@@ -22,6 +23,19 @@ def test_rows_of_every_operation() -> None:
     assert step_of(Write("/a", None, 4), 3, 9) == ["write", "/a", "/", None, 4, 0, 0, 3, 9]
     assert step_of(Delete("/a"), 3, 9) == ["delete", "/a", "/", None, None, 0, 0, 3, 9]
     assert step_of(Check("/a", 5), 3, 9) == ["check", "/a", "/", None, 5, 0, 0, 3, 9]
+
+
+def test_many_operations_are_converted_in_slices_and_rejected_one_by_one() -> None:
+    operations = [Create(f"/{number}") for number in range(3)]
+    made: list[list[object]] = []
+    task, switches = CooperativeTask(lambda: made.extend(steps_of(operations, 3, 9))), 0
+    while not task.dead:
+        task.switch()
+        switches += 1
+    assert made == [step_of(operation, 3, 9) for operation in operations]
+    assert switches == 4
+    with pytest.raises(port.BadOperation, match="is not a path"):
+        steps_of([Create("/a"), Create("a")], 3, 9)
 
 
 @pytest.mark.parametrize(

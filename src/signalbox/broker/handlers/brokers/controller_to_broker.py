@@ -3,7 +3,7 @@ metadata. Versions 0-7, 0-4, 0-8.
 
 Each needs CLUSTER_ACTION. The broker epoch is checked first (lower than this broker's is STALE_BROKER_EPOCH, -1 is not
 checked), the controller epoch next; the response to a stale epoch differs per API. The requests are executed one after
-the other (`broker/control_request_queue.py`), and the epochs are checked when a request is executed. Before that, a
+the other (`ControlRequestQueue`), and the epochs are checked when a request is executed. Before that, a
 request with an epoch that is not yet known waits for the metadata store (`broker/epoch_checks.py`), and a request with
 new partitions for the configs of their topics (`broker/configs/new_topic_configs.py`); requests of other connections do
 not wait for it.
@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container
-from typing import Any, Protocol
+from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, ResponseMessage, as_future
 from signalbox.broker.authorization.cluster_action import require_cluster_action
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
-from signalbox.broker.control_request_queue import ControlRequestQueue
-from signalbox.broker.epoch_checks import EpochChecks, UnverifiedEpochs
+from signalbox.broker.epoch_checks import EpochChecks, LocalEpochs, UnverifiedEpochs
 from signalbox.broker.error_responses import failure
+from signalbox.common.scheduling.task_scheduler import TaskQueue, TaskScheduler
 from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
@@ -30,15 +30,29 @@ from signalbox.security.authorizer import Authorizer
 log = logging.getLogger(__name__)
 
 
-class BrokerEpochs(Protocol):
-    """This broker's epoch, and the highest controller epoch that it has accepted."""
+class ControlRequestQueue:
+    """The next control request begins when the last one is complete. One per broker.
 
-    @property
-    def broker_epoch(self) -> int: ...
+    A LeaderAndIsr for a hundred new partitions creates hundreds of files: it runs as a cooperative task, and other
+    requests are served between its slices. A control request that arrives meanwhile, for example from a new controller,
+    waits until it is complete (Kafka holds `replicaStateChangeLock` for that time)."""
 
-    def accept_controller_epoch(self, controller_epoch: int) -> bool:
-        """False when a higher controller epoch was accepted before; otherwise the epoch is remembered."""
-        ...
+    def __init__(self, scheduler: TaskScheduler) -> None:
+        self._requests = TaskQueue(scheduler)
+
+    def take(self, work: Callable[[], Any]) -> Promise[Any]:
+        """Promise of the result of `work`, which may call yield_if_due() and must not raise. If the queue is empty and
+        `work` does not yield, the promise is complete on return."""
+        promise: Promise[Any] = Promise()
+
+        def execute() -> None:
+            try:
+                promise.complete(work())
+            except Exception:
+                log.exception("Handler of a control request failed: the request gets no response")
+
+        self._requests.add(execute)
+        return promise
 
 
 class ControlRequestHandler:
@@ -48,7 +62,7 @@ class ControlRequestHandler:
     def __init__(
         self,
         authorizer: Authorizer,
-        epochs: BrokerEpochs,
+        epochs: LocalEpochs,
         checks: EpochChecks,
         configs: NewTopicConfigs,
         queue: ControlRequestQueue,

@@ -7,13 +7,13 @@ inner request, once, with the original principal: forwarding gives no additional
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, HandlerResult
 from signalbox.broker.authorization.cluster_action import acts_as_broker
 from signalbox.broker.forwarding.envelope import unwrap
 from signalbox.broker.ports import ActiveController
+from signalbox.broker.router import Router
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.envelope import EnvelopeResponse
@@ -22,28 +22,12 @@ from signalbox.security.authorizer import Authorizer
 from signalbox.security.principal import PrincipalSerde
 
 
-class InnerRouter(Protocol):
-    """The part of the router that the Envelope handler uses."""
-
-    def decode(self, api_key: int, frame: bytes | memoryview, version: int, offset: int) -> Any: ...
-
-    def answer(self, request: ApiRequest) -> HandlerResult: ...
-
-    async def settle(self, request: ApiRequest, response: HandlerResult) -> FinalResponse: ...
-
-    def encode(self, request: ApiRequest, response: Any) -> list[Any]: ...
-
-    def in_slices(self, work: Callable[[], Any]) -> Awaitable[Any]: ...
-
-    def ended(self, request: ApiRequest, response: Any, size_bytes: int) -> None: ...
-
-
 class EnvelopeHandler:
     """Handles Envelopes on the active controller."""
 
     def __init__(
         self,
-        router: InnerRouter,
+        router: Router,
         controller: ActiveController,
         authorizer: Authorizer,
         serde: PrincipalSerde,
@@ -72,10 +56,10 @@ class EnvelopeHandler:
         return self._answer(inner, self._router.answer(inner))
 
     async def _answer(self, inner: ApiRequest, inner_response: HandlerResult) -> FinalResponse:
-        response = await self._router.settle(inner, inner_response)
+        response: Any = await self._router.settle(inner, inner_response)
         if has_not_controller_error(response):
             return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
-        data = await self._router.in_slices(lambda: b"".join(self._router.encode(inner, response)))
+        data = await self._router.result_of(lambda: b"".join(self._router.encode(inner, response)))
         # Counted and audited under the inner API's name, with the client's principal and client id (F14).
         self._router.ended(inner, response, len(data))
         return EnvelopeResponse(response_data=data)

@@ -46,11 +46,12 @@ class AlterConfigsHandler:
         self._api = RESOURCE_REQUESTS[api_key]
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         return self._alter(request, self.rejected(request))
 
     def rejected(self, request: ApiRequest) -> Awaitable[Rejected]:
         """Results of the resources that are not sent to the controller: those that the principal may not alter, those
-        that are named twice, configs that are invalid for this broker, and its own loggers (altered or not)."""
+        that are named twice, configs that are invalid for this broker, and its own loggers (altered or not). Yields."""
         rejected: Rejected = {}
         times = self._api.times(request.body)
         for key, resource in self._api.entries(request.body):

@@ -10,7 +10,7 @@ from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import may_on_cluster
-from signalbox.broker.ports import StoredConfigs
+from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.quota_entity import CLIENT_ID, IP, USER, Entity, quota_entity, quotas_of
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_client_quotas import DescribeClientQuotasResponse
@@ -22,7 +22,7 @@ _Entry = DescribeClientQuotasResponse.EntryData
 
 
 class DescribeClientQuotasHandler:
-    def __init__(self, stored: StoredConfigs, authorizer: Authorizer) -> None:
+    def __init__(self, stored: ConfigRepository, authorizer: Authorizer) -> None:
         self._stored = stored
         self._authorizer = authorizer
 

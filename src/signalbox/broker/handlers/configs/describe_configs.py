@@ -45,6 +45,7 @@ class DescribeConfigsHandler:
         }
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         body: DescribeConfigsRequest = request.body
         return DescribeConfigsResponse(results=[self._resource(request, body, r) for r in body.resources])
 
@@ -54,6 +55,7 @@ class DescribeConfigsHandler:
         body: DescribeConfigsRequest,
         resource: DescribeConfigsRequest.DescribeConfigsResource,
     ) -> _Result:
+        """Yields."""
         name, resource_type = resource.resource_name, resource.resource_type
         result = _Result(resource_type=resource_type, resource_name=name)
         try:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import require_on_cluster
-from signalbox.broker.ports import StoredConfigs
-from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.cooperative_task import yielding
 from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import client_metrics_of
 from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
@@ -32,12 +32,13 @@ _Resource = ListConfigResourcesResponse.ConfigResource
 
 
 class ListConfigResourcesHandler:
-    def __init__(self, stored: StoredConfigs, cache: MetadataCache, authorizer: Authorizer) -> None:
+    def __init__(self, stored: ConfigRepository, cache: MetadataCache, authorizer: Authorizer) -> None:
         self._stored = stored
         self._cache = cache
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         require_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE_CONFIGS)
         supported_types = _LISTED if request.header.api_version >= _TYPES_FROM else (ConfigResourceType.CLIENT_METRICS,)
         requested_types = request.body.resource_types or supported_types
@@ -55,7 +56,7 @@ class ListConfigResourcesHandler:
         )
 
     def _names(self, resource_type: ConfigResourceType, listener_name: str) -> Iterable[str]:
-        """Names of resources from the metadata cache; client metrics are read from the store instead."""
+        """Names of resources from the metadata cache; client metrics are read from the store instead. Yields."""
         image = self._cache.image
         if resource_type in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER):
             return map(str, image.nodes(listener_name))
@@ -66,12 +67,6 @@ class ListConfigResourcesHandler:
         names = (name for path in stored if (name := client_metrics_of(path)) is not None)
         metrics = ConfigResourceType.CLIENT_METRICS
         return _answer([_Resource(resource_name=name, resource_type=metrics) for name in sorted(names)] + resources)
-
-
-def yielding(names: Iterable[str]) -> Iterable[str]:
-    for name in names:
-        yield_if_due()
-        yield name
 
 
 def _answer(resources: list[_Resource]) -> FinalResponse:

@@ -14,7 +14,7 @@ import asyncio
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import require_group
-from signalbox.broker.ports import TopicCreation
+from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.coordinator.group_partition import partition_for
 from signalbox.metadata.cache import MetadataCache
@@ -29,7 +29,7 @@ _BATCHED_FROM = 4
 
 
 class FindCoordinatorHandler:
-    def __init__(self, cache: MetadataCache, authorizer: Authorizer, creation: TopicCreation) -> None:
+    def __init__(self, cache: MetadataCache, authorizer: Authorizer, creation: TopicCreator) -> None:
         self._cache = cache
         self._authorizer = authorizer
         self._creation = creation

@@ -29,6 +29,7 @@ class AlterReplicaLogDirsHandler:
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         body: AlterReplicaLogDirsRequest = request.body
         allowed = may_on_cluster(self._authorizer, request.context, AclOperation.ALTER)
         results: dict[str, dict[int, Error]] = {}  # a partition that is named twice has one result, as in Kafka

@@ -36,11 +36,13 @@ class DescribeLogDirsHandler:
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE):
             return DescribeLogDirsResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED)
         return self._describe(request.body)
 
     def _describe(self, body: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+        """Yields."""
         requested = None if body.topics is None else _named(body)
         topics: dict[str, dict[str, list[_Partition]]] = {directory.path: {} for directory in self._logs.directories}
         for log in self._logs:  # iterates over a copy: logs may be added or removed meanwhile

@@ -13,7 +13,7 @@ from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import may
 from signalbox.broker.authorization.cluster_action import acts_as_replica
 from signalbox.broker.quotas.throttling import Throttling
-from signalbox.broker.routing.node_endpoints import node_endpoints
+from signalbox.broker.routing.exposed_nodes import node_endpoints
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -44,6 +44,7 @@ class FetchHandler:
         self._peer_listeners = peer_listeners
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         body: FetchRequest = request.body
         context = request.context
         if replica_id_of(body) >= 0:
@@ -63,6 +64,7 @@ class FetchHandler:
         return fetched.map(lambda response: self._with_endpoints(request, response))
 
     def _with_endpoints(self, request: ApiRequest, response: FetchResponse) -> FetchResponse:
+        """Yields."""
         leaders = set()
         for topic in response.responses:
             for partition in topic.partitions:

@@ -8,10 +8,9 @@ present id and epoch, both or neither. Without a transactional id it gets a new 
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import may_on_cluster
+from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.init_producer_id import InitProducerIdResponse
 from signalbox.security.acl import AclOperation, ResourceType
@@ -20,14 +19,8 @@ from signalbox.security.authorizer import Authorizer
 _NONE = -1  # no producer id, no producer epoch
 
 
-class ProducerIds(Protocol):
-    async def next(self) -> int:
-        """An unused producer id. KafkaError when the controller returns no block."""
-        ...
-
-
 class InitProducerIdHandler:
-    def __init__(self, producer_ids: ProducerIds, authorizer: Authorizer) -> None:
+    def __init__(self, producer_ids: ProducerIdBlocks, authorizer: Authorizer) -> None:
         self._producer_ids = producer_ids
         self._authorizer = authorizer
 

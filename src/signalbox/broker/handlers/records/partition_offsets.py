@@ -40,6 +40,7 @@ class OffsetForLeaderEpochHandler(_LeaderHandler):
         self._peer_listeners = peer_listeners
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         if request.body.replica_id >= 0:
             acts = acts_as_replica(self._authorizer, request.context, self._peer_listeners)
             return self._replicas.offsets_for_leader_epoch(request.body, lambda topic: acts)

@@ -15,7 +15,7 @@ from typing import Any
 
 from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import may_change_records
-from signalbox.broker.routing.node_endpoints import node_endpoints
+from signalbox.broker.routing.exposed_nodes import node_endpoints
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.produce import ProduceRequest, ProduceResponse

@@ -13,16 +13,18 @@ renew, and other tokens with DESCRIBE on the token or DESCRIBE_TOKENS on USER:<o
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.forwarding.filtering_forwarder import Rejection
-from signalbox.broker.ports import ActiveController, TokenReading
+from signalbox.broker.ports import ActiveController
+from signalbox.common.cooperative_task import yielding
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.entities.token_control import TokenRequest
 from signalbox.controller.error_responses import reject
+from signalbox.metadata.token_repository import TokenRepository
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
@@ -33,7 +35,6 @@ from signalbox.security.delegation_token import DelegationToken, TokenSecret
 from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
 
 _NAMES_REQUESTER_FROM = 3  # earlier versions have no requester fields
-_CHECKS_PER_SLICE = 100  # tokens; then the coroutine yields to the event loop
 
 
 class ChangeTokenHandler:
@@ -88,9 +89,16 @@ class ChangeTokenHandler:
 class DescribeDelegationTokenHandler:
     """`tokens` is None when delegation tokens are disabled: without a secret."""
 
-    def __init__(self, tokens: TokenReading | None, authorizer: Authorizer, secret: TokenSecret | None) -> None:
+    def __init__(
+        self,
+        tokens: TokenRepository | None,
+        authorizer: Authorizer,
+        secret: TokenSecret | None,
+        scheduler: TaskScheduler,
+    ) -> None:
         self._tokens = tokens
         self._authorizer = authorizer
+        self._scheduler = scheduler
         self._secret = secret
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
@@ -100,7 +108,7 @@ class DescribeDelegationTokenHandler:
             return DescribeDelegationTokenResponse(error_code=Error.DELEGATION_TOKEN_AUTH_DISABLED)
         return self._describe(request, self._tokens, self._secret)
 
-    async def _describe(self, request: ApiRequest, tokens: TokenReading, secret: TokenSecret) -> FinalResponse:
+    async def _describe(self, request: ApiRequest, tokens: TokenRepository, secret: TokenSecret) -> FinalResponse:
         owners = request.body.owners
         if owners is not None and not owners:
             return DescribeDelegationTokenResponse()
@@ -109,15 +117,18 @@ class DescribeDelegationTokenHandler:
         )
         stored: Mapping[str, DelegationToken] = await tokens.current()
         names_requester = request.header.api_version >= _NAMES_REQUESTER_FROM
-        described = []
-        for number, token in enumerate(stored.values()):
-            if number % _CHECKS_PER_SLICE == _CHECKS_PER_SLICE - 1:
-                await asyncio.sleep(0)
-            if (owner_principals is None or any(map(token.is_of, owner_principals))) and self._may_describe(
-                request, token
-            ):
-                described.append(_described(token, secret, names_requester))
-        return DescribeDelegationTokenResponse(tokens=described)
+
+        def described() -> DescribeDelegationTokenResponse:
+            return DescribeDelegationTokenResponse(
+                tokens=[
+                    _described(token, secret, names_requester)
+                    for token in yielding(stored.values())
+                    if owner_principals is None or any(map(token.is_of, owner_principals))
+                    if self._may_describe(request, token)
+                ]
+            )
+
+        return await self._scheduler.result_of(described)
 
     def _may_describe(self, request: ApiRequest, token: DelegationToken) -> bool:
         context, authorize = request.context, self._authorizer.authorize

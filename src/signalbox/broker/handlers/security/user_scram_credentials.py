@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import require_on_cluster
 from signalbox.broker.authorization.cluster_rights import require_cluster_right
-from signalbox.broker.ports import ActiveController, StoredConfigs
+from signalbox.broker.ports import ActiveController
+from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import user_of
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -30,7 +31,7 @@ _Info = DescribeUserScramCredentialsResponse.CredentialInfo
 class DescribeUserScramCredentialsHandler:
     """A null or empty list of users means all users that have a credential."""
 
-    def __init__(self, stored: StoredConfigs, authorizer: Authorizer) -> None:
+    def __init__(self, stored: ConfigRepository, authorizer: Authorizer) -> None:
         self._stored = stored
         self._authorizer = authorizer
 

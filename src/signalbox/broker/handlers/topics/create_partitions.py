@@ -33,6 +33,7 @@ class CreatePartitionsHandler:
         self._cache = cache
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         return self._create(request, self.rejected(request))
 
     def rejected(self, request: ApiRequest) -> Rejected:

@@ -37,6 +37,7 @@ class CreateTopicsHandler:
         self._default_partitions = default_partitions
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         return self._create(request, self.rejected(request))
 
     def rejected(self, request: ApiRequest) -> Rejected:

@@ -44,6 +44,7 @@ class DeleteTopicsHandler:
         self._cache = cache
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         return self._delete(request, self.rejected(request))
 
     def rejected(self, request: ApiRequest) -> Rejected:

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, settled
 from signalbox.broker.authorization.authorization import may, may_on_cluster, operations_bit_field
-from signalbox.broker.ports import TopicCreation
-from signalbox.broker.routing.exposed_controller import AdvertisedController
+from signalbox.broker.routing.exposed_nodes import AdvertisedController
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.broker.topics.all_topics_response_cache import MIN_CACHED_TOPICS, AllTopicsResponseCache, ResponseKey
+from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.broker.topics.topic_view import TopicView
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import ZERO_UUID
@@ -38,7 +38,7 @@ _ID_LOOKUPS_FROM = 12
 
 
 class MetadataHandler:
-    """Builds responses from the metadata cache; creates missing topics through the port `TopicCreation`."""
+    """Builds responses from the metadata cache; creates missing topics through the port `TopicCreator`."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class MetadataHandler:
         cluster_id: str,
         authorizer: Authorizer,
         controller: AdvertisedController,
-        creation: TopicCreation | None,
+        creation: TopicCreator | None,
         recent_disconnects: RecentDisconnects | None = None,
     ) -> None:
         self._cache = cache
@@ -58,6 +58,7 @@ class MetadataHandler:
         self._all_topics_cache = AllTopicsResponseCache()
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         hold_s = self._recent_disconnects.hold_s() if self._recent_disconnects is not None else 0.0
         return self._settled(request, hold_s) if hold_s else self._answer(request)
 
@@ -69,6 +70,7 @@ class MetadataHandler:
         return await settled(response)
 
     def _answer(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         body: MetadataRequest = request.body
         version = request.header.api_version
         if body.topics is not None and version < _ID_LOOKUPS_FROM and any(_is_unnamed(t) for t in body.topics):
@@ -87,6 +89,7 @@ class MetadataHandler:
         return self._response(request, topics)
 
     def _all_topics(self, request: ApiRequest) -> FinalResponse:
+        """Yields."""
         image, body = self._cache.image, request.body
         topics = list(self._described_topics(request, image))
         plain = not (body.include_topic_authorized_operations or body.include_cluster_authorized_operations)
@@ -99,6 +102,7 @@ class MetadataHandler:
         return self._complete_response(request, image, topics)
 
     def _described_topics(self, request: ApiRequest, image: MetadataImage) -> Iterator[TopicImage]:
+        """Yields."""
         for topic in image.topics.values():
             yield_if_due()
             if may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name):
@@ -131,7 +135,7 @@ class MetadataHandler:
             )
         return topic
 
-    async def _created(self, request: ApiRequest, topics: list[_Topic], creation: TopicCreation) -> FinalResponse:
+    async def _created(self, request: ApiRequest, topics: list[_Topic], creation: TopicCreator) -> FinalResponse:
         async def settle(topic: _Topic) -> _Topic:
             if topic.error_code != Error.UNKNOWN_TOPIC_OR_PARTITION:
                 return topic

@@ -10,11 +10,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from signalbox.common.clock import Clock, SystemClock
-from signalbox.common.transition_log import TransitionLog
+from signalbox.common.log_limiter import TransitionLog
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.metadata.store.port import (
     Entry,
     Fence,
@@ -24,13 +26,12 @@ from signalbox.metadata.store.port import (
     StoreError,
     StoreUnavailable,
     parent_of,
-    reject_bad_operations,
 )
 from signalbox.metadata.store.sqlite.change_notifier import EVERYTHING, ChangeNotifier
 from signalbox.metadata.store.sqlite.database import Database, StepRejected, WriterBusy
 from signalbox.metadata.store.sqlite.peers import Peers
 from signalbox.metadata.store.sqlite.session_file import SessionFile
-from signalbox.metadata.store.sqlite.steps import Step, begin, join, leave, rejection, step_of
+from signalbox.metadata.store.sqlite.steps import Step, begin, join, leave, rejection, steps_of
 from signalbox.metadata.store.sqlite.watches import Watches
 from signalbox.metadata.store.sqlite.worker import Worker
 from signalbox.metadata.store.sqlite.write_lock import end_stopped_holder
@@ -40,18 +41,25 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 TICK_S = 0.25
-_OPERATIONS_PER_SLICE = 200  # converted into steps at a time; then the event loop runs other work
 _SESSIONS = "sessions"  # notified (it is not a path) when a session was added or ended
 _EXTRA_WAIT_S = 5.0  # on top of the session timeout: how long a commit waits for a write lock held by another
 
 
 class SqliteMetadataStore:
-    """One participant's access to the file at `path`. The methods are documented in `MetadataStore`."""
+    """One participant's access to the file at `path`. The methods are documented in `MetadataStore`. A node passes its
+    `scheduler`; a tool needs none."""
 
     max_commit_bytes = 64 << 20  # SQLite has no such limit; this one bounds the time that other writers wait
 
-    def __init__(self, path: Path | str, session_timeout_ms: int = 6_000, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        session_timeout_ms: int = 6_000,
+        clock: Clock | None = None,
+        scheduler: TaskScheduler | None = None,
+    ) -> None:
         self._path = Path(path)
+        self._scheduler = scheduler
         self._session_timeout_ms = session_timeout_ms
         self._clock = clock or SystemClock()
         self._pieces: _Pieces | None = None
@@ -121,13 +129,9 @@ class SqliteMetadataStore:
         if self._lost:
             raise SessionLost("the session has ended")
         session_id, now_ms = self._session_id, self._clock.now_ms()
+        scheduler = self._scheduler or TaskScheduler(asyncio.get_running_loop())
         steps = [begin(session_id, fence, only_check=not operations)]
-        for start in range(0, len(operations), _OPERATIONS_PER_SLICE):
-            if start:
-                await asyncio.sleep(0)
-            some = operations[start : start + _OPERATIONS_PER_SLICE]
-            reject_bad_operations(some)
-            steps += (step_of(operation, session_id, now_ms) for operation in some)
+        steps += await scheduler.result_of(partial(steps_of, operations, session_id, now_ms))
         try:
             return await self._run(steps)
         except StepRejected as rejected:

@@ -5,8 +5,9 @@ A row is [kind, path, parent, data, expected_version, of_session, numbered, sess
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from signalbox.common.cooperative_task import yielding
 from signalbox.metadata.store.port import (
     Check,
     CommitRejected,
@@ -24,6 +25,7 @@ from signalbox.metadata.store.port import (
     VersionConflict,
     Write,
     parent_of,
+    reject_bad_operation,
 )
 
 Step = list[object]
@@ -43,6 +45,15 @@ def join(file_name: str) -> Step:
 def leave(session_id: int) -> Step:
     """End a session and delete its entries."""
     return ["leave", "", None, None, session_id, 0, 0, 0, 0]
+
+
+def steps_of(operations: Iterable[Operation], session_id: int, now_ms: int) -> list[Step]:
+    """Operations as steps. BadOperation for one that not every engine supports. Yields."""
+    steps = []
+    for operation in yielding(operations):
+        reject_bad_operation(operation)
+        steps.append(step_of(operation, session_id, now_ms))
+    return steps
 
 
 def step_of(operation: Operation, session_id: int, now_ms: int) -> Step:

@@ -1,0 +1,1 @@
+"""Long tasks in slices on the one thread of a node."""

@@ -53,13 +53,16 @@ def _all_killed(power: Power, broker_id: int, hold_s: float) -> bool:
 
 
 def _on_one_broker(power: Power, prepare: Callable[[Path], DirectoryFault]) -> Act:
-    """`prepare` receives the directory while its broker still runs."""
+    """`prepare` receives the directory while its broker still runs. The broker is down for `hold_s`: its peers notice
+    its closed ports, as they notice those of a dead process. Ports that a line of the switchboard opens again before
+    they look would hide the death until the session ends."""
 
     def act(broker_id: int, hold_s: float) -> bool:
         apply = prepare(power.directory(broker_id))
         time.sleep(hold_s)
         power.off([broker_id])
         apply(power.directory(broker_id))
+        time.sleep(hold_s)
         power.on([broker_id])
         return False
 

@@ -128,7 +128,19 @@ _SECOND: tuple[Card, ...] = (
     (Kind.MUTE, Target.ANY, False),
 )
 """All faults of disks, of all brokers at once and of the restored store; and a few pauses and cuts between them."""
-_SECOND_OF_LONG_RUNS: tuple[Card, ...] = (*_SECOND, (Kind.COPIES_DESTROYED, Target.STORE, False))
+_SECOND_OF_LONG_RUNS: tuple[Card, ...] = (
+    *_SECOND,
+    (Kind.COPIES_DESTROYED, Target.STORE, False),
+    (Kind.PAUSE, Target.CONTROLLER, False),
+    (Kind.PAUSE, Target.BYSTANDER, False),
+    (Kind.CUT_OFF, Target.CONTROLLER, False),
+    (Kind.CUT_OFF, Target.BYSTANDER, False),
+    (Kind.STALL, Target.ANY, False),
+    (Kind.STALL, Target.BYSTANDER, False),
+    (Kind.MUTE, Target.CONTROLLER, False),
+)
+"""More pauses and cuts: a fault of all brokers takes up to 20 s on ZooKeeper, where sessions must end, and a run must
+have one fault in ten seconds on average."""
 _LATER_OF_ALL: tuple[Card, ...] = (
     (Kind.KILL, Target.CONTROLLER, False),
     (Kind.KILL, Target.BYSTANDER, False),

@@ -15,7 +15,7 @@ from tools.chaos.replicas import Comparison
 from tools.chaos.writers.one_writer import Writers
 
 MIN_RATE = 500.0  # acknowledged records a second, on average
-_SECONDS_PER_FAULT = 10.0
+SECONDS_PER_FAULT = 10.0  # at most, on average
 _CONTROLLER_KILLS = 2
 _LONG_PAUSES = 2
 MIN_CHANGES = 2.0  # acknowledged changes of each kind per fault: some must happen during a fault
@@ -51,7 +51,7 @@ class Report:
         kinds = {fault.kind for fault in self.faults}
         claims = (
             (
-                len(self.faults) * _SECONDS_PER_FAULT >= self.seconds,
+                len(self.faults) * SECONDS_PER_FAULT >= self.seconds,
                 f"{len(self.faults)} faults in {self.seconds:.0f} s",
             ),
             (len(kills) >= _CONTROLLER_KILLS, f"{len(kills)} controller kills"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import islice
 
 import pytest
-from tools.chaos.plan import NEED_ALL_IN_SYNC, Fault, Kind, Target, every_kind, least_faults, plan_faults
+from tools.chaos.plan import LONG_RUN_S, NEED_ALL_IN_SYNC, Fault, Kind, Target, every_kind, least_faults, plan_faults
+from tools.chaos.report import SECONDS_PER_FAULT
 
 SESSION_S = 6.0
 
@@ -36,9 +37,9 @@ def test_short_runs_of_other_seeds_have_other_faults_of_disks() -> None:
 
 
 @pytest.mark.parametrize("store", ["sqlite", "zookeeper"])
-def test_thirty_faults_show_every_kind(store: str) -> None:
-    """A run of five minutes has at least this many."""
-    assert least_faults(store, is_long=True) <= 30
+def test_the_faults_of_a_long_run_show_every_kind(store: str) -> None:
+    """They are enough for a run of five minutes that ends a little late, at one fault in ten seconds."""
+    assert least_faults(store, is_long=True) * SECONDS_PER_FAULT > LONG_RUN_S
     for seed in range(20):
         faults = list(islice(plan_faults(seed, SESSION_S, store, is_long=True), least_faults(store, is_long=True)))
         kinds = [fault.kind for fault in faults]

@@ -215,13 +215,13 @@ def test_without_descriptors_new_connections_wait_and_the_log_is_not_flooded(cap
             with none_left():
                 await until_true(lambda: "Connections of brokers wait" in caplog.text)
                 await asyncio.sleep(0.2)
-                # Other code in this process may free a descriptor meanwhile: that is logged, too.
+                # Other code in this process may free a descriptor meanwhile: that is logged, too, then the next warning.
                 lines = [
                     record.levelno
                     for record in caplog.records
                     if record.name == "signalbox.network.acceptors.descriptors"
                 ]
-            assert lines.count(logging.WARNING) == lines.count(logging.INFO) + 1
+            assert lines.count(logging.WARNING) - lines.count(logging.INFO) in (0, 1)
             waiting.setblocking(False)
             assert (await asyncio.get_running_loop().sock_recv(waiting, 100)).startswith(b"HTTP/1.1 200")
             waiting.close()

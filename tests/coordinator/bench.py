@@ -18,7 +18,7 @@ from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
-from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.coordinator.group.classic.member import ClientContext
 from signalbox.coordinator.group.group_records import GroupRecordSerde
 from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group_coordinator import GroupCoordinator

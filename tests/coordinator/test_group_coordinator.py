@@ -8,8 +8,8 @@ import pytest
 from tests.broker.handler_requests import update
 from tests.coordinator.bench import Bench, BenchCall, settle, subscription, transcript
 
-from signalbox.coordinator.group.client_context import ClientContext
-from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.coordinator.group.classic.member import ClientContext
+from signalbox.coordinator.group_coordinator import GroupCoordinator, java_string_hash, partition_for
 from signalbox.metadata.delta import FULL
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
@@ -224,3 +224,28 @@ async def test_a_join_that_fails_has_a_null_protocol_name_where_the_version_can_
         response = BenchCall(bench.coordinator.join_group(request, ClientContext("c", "/h", version))).response
         assert (response.error_code, response.protocol_name) == (Error.UNKNOWN_MEMBER_ID, name)
         assert response.encode(version)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("hello", 99162322),
+        ("Hello World", -862545276),
+        ("polygenelubricants", -2147483648),
+        ("ä", 228),
+        ("\U0001f600", 1772899),
+    ],
+)
+def test_hash_codes_as_java_gives_them(text: str, value: int) -> None:
+    assert java_string_hash(text) == value
+
+
+def test_the_partition_is_the_absolute_value_not_a_mask() -> None:
+    assert partition_for("Hello World", 50) == 862545276 % 50
+    assert partition_for("hello", 50) == 99162322 % 50
+
+
+def test_the_one_number_without_an_absolute_value_goes_to_partition_0() -> None:
+    assert partition_for("polygenelubricants", 50) == 0

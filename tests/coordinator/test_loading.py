@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 from tests.coordinator.memory_log import MemoryLog
 from tests.coordinator.test_batch_builder import TextSerde
 
 from signalbox.broker.api_request import as_future
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.coordinator.decision import CoordinatorRecord
-from signalbox.coordinator.loading import MAX_READ_BYTES, load_steps
+from signalbox.coordinator.loading import MAX_READ_BYTES, load_steps, run_in_slices
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import Record, encode_batch
 
@@ -111,3 +113,34 @@ def test_a_gap_at_the_end_ends_the_load() -> None:
     log.batches = log_of(batch("a")).batches
     log.lead(0, 1)
     assert [record.key for record in load(log)] == ["a"]
+
+
+def test_work_is_done_in_slices_and_finished_once() -> None:
+    async def main() -> None:
+        done: list[int] = []
+        finished: list[int] = []
+
+        def steps() -> Iterator[None]:
+            for number in range(10):
+                done.append(number)
+                yield
+
+        scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
+        run_in_slices(scheduler, steps(), lambda: finished.append(len(done)))
+        assert done == []
+        while scheduler.waiting:  # noqa: ASYNC110 - the test waits for rounds of the loop
+            await asyncio.sleep(0)
+        assert (finished, scheduler.slices) == ([10], 11)
+
+    asyncio.run(main())
+
+
+def test_work_without_steps_is_finished_in_the_next_round() -> None:
+    async def main() -> None:
+        finished: list[bool] = []
+        run_in_slices(TaskScheduler(asyncio.get_running_loop()), iter(()), lambda: finished.append(True))
+        assert finished == []
+        await asyncio.sleep(0)
+        assert finished == [True]
+
+    asyncio.run(main())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import unpack_header
-from signalbox.protocol.records.batch_rules import COUNTED_COMPRESSED_BYTES
+from signalbox.protocol.records.record_checks import COUNTED_COMPRESSED_BYTES
 from signalbox.protocol.records.record_errors import InvalidRecords
 from signalbox.protocol.records.validate import validate_batches
 from signalbox.storage.append_info import LogAppendInfo

@@ -18,10 +18,9 @@ from confluent_kafka.admin import (
 )
 
 from signalbox.common.audit_event import AUDIT_TOPIC
-from signalbox.protocol.error_table import Error
+from signalbox.protocol.error_table import Error, error_codes
 from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.describe_acls import DescribeAclsRequest
-from signalbox.protocol.response_errors import error_codes
 from signalbox.security.acl import AclOperation as Op
 from tests.system.clusters import BROKERS, controller_id, has_another_controller
 from tests.system.console_tools import tool

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.protocol.error_table import Error
+from signalbox.protocol.error_table import Error, error_codes
 from signalbox.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
@@ -19,7 +19,6 @@ from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from signalbox.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
-from signalbox.protocol.response_errors import error_codes
 from signalbox.security.acl import AclOperation as Op
 from tests.system.clusters import BROKERS, metric
 from tests.system.guarded import Guarded, allow_at, ask, creation, known_everywhere, make_topic, set_user

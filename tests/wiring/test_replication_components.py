@@ -18,7 +18,7 @@ from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
-from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.coordinator.group.classic.member import ClientContext
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType

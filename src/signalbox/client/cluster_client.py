@@ -29,8 +29,7 @@ from signalbox.client.failures import (
 from signalbox.client.route_probe.route_report import RouteReport, report_routes
 from signalbox.common.backoff import backoff_after
 from signalbox.common.ids import TopicPartition
-from signalbox.protocol.error_table import Error
-from signalbox.protocol.response_errors import has_not_controller_error
+from signalbox.protocol.error_table import Error, has_not_controller_error
 
 _GRACE_SECONDS = 0.05  # the connection's own timeout fires first when both are equal
 

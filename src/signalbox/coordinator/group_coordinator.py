@@ -10,13 +10,12 @@ from __future__ import annotations
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.waiting.promise import Promise, gather
 from signalbox.coordinator.config_rows import GroupSettings
+from signalbox.coordinator.group.classic.member import ClientContext
 from signalbox.coordinator.group.classic.membership_responses import rejected_join, rejected_sync, with_null_name
-from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_map import listed
 from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group.offset_commit import rejected_commit
 from signalbox.coordinator.group.offset_fetch import fetch_response, rejected_fetch, requested_groups
-from signalbox.coordinator.group_partition import partition_for
 from signalbox.coordinator.runtime import CoordinatorRuntime
 from signalbox.coordinator.write_errors import TOO_LARGE, client_error_for
 from signalbox.metadata.cache import MetadataCache
@@ -237,3 +236,20 @@ class GroupCoordinator:
             self.partition_for(group_id), lambda shard: shard.expiry.delete(group_id)
         )
         return deleted.map(result).recover(KafkaError, lambda rejection: result(client_error_for(rejection.error)))
+
+
+def java_string_hash(text: str) -> int:
+    """Java's String.hashCode: over UTF-16 code units, as a signed 32-bit number."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for high, low in zip(units[::2], units[1::2]):
+        value = (value * 31 + (high << 8 | low)) & 0xFFFFFFFF
+    return value - (1 << 32) if value & 0x80000000 else value
+
+
+def partition_for(group_id: str, partition_count: int) -> int:
+    """The partition of `__consumer_offsets` whose leader coordinates `group_id`.
+
+    Kafka uses abs(String.hashCode) with abs(-2^31) = 0, not the mask of the producers' partitioner."""
+    value = abs(java_string_hash(group_id))
+    return (0 if value == 1 << 31 else value) % partition_count

@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 
+from signalbox.common.cooperative_task import yielding
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.coordinator.decision import CoordinatorRecord
 from signalbox.coordinator.ports import CoordinatorLog, RecordSerde
 from signalbox.protocol.records.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT, iter_batch_headers
@@ -64,3 +66,17 @@ def _replay_one(
         )
         return
     replay(decoded)
+
+
+def run_in_slices(
+    scheduler: TaskScheduler, steps: Iterator[object], finished: Callable[[], None] = lambda: None
+) -> None:
+    """Run `steps` to the end as a cooperative task, from the next round of the event loop on, then call `finished`: so
+    that loading a partition never delays a request."""
+
+    def run() -> None:
+        for _ in yielding(steps):
+            pass
+        finished()
+
+    scheduler.run_soon(run)

@@ -24,8 +24,8 @@ from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.coordinator_context import ContextTimer, CoordinatorContext, Phase
 from signalbox.coordinator.decision import Decision
+from signalbox.coordinator.loading import run_in_slices
 from signalbox.coordinator.ports import CoordinatorLog, MakeShard, RecordSerde, Shard
-from signalbox.coordinator.slices import run_in_slices
 from signalbox.coordinator.write_queue import Batch, WriteQueue
 from signalbox.protocol.error_table import Error, KafkaError
 

@@ -1,4 +1,5 @@
-"""Kafka's error codes: number, name, whether a retry may help, and the meaning in a sentence.
+"""Kafka's error codes: number, name, whether a retry may help, and the meaning in a sentence; and where responses have
+them.
 
 A retriable code is one whose Java exception is a RetriableException: clients retry the request after a refresh of
 metadata or a pause. The numbers are the protocol's; two of them concern routing: 97 (an Envelope whose principal cannot
@@ -7,7 +8,9 @@ be read, KIP-590) and 129 (a connection that leads to the wrong node, KIP-1242).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
+from typing import Any
 
 RETRIABLE = True
 FINAL = False
@@ -186,3 +189,26 @@ class KafkaError(Exception):
         self.error = error
         self.message = error.message if message is None else message
         super().__init__(f"{error.name}: {self.message}")
+
+
+def error_codes(response: Any) -> Iterator[int]:
+    """The codes of a response, wherever its message has them: the top-level one, and those of the entries of its
+    arrays, in schema order; entries inside entries are not searched.
+
+    Kafka has no rule for the place: CreateTopics has a code per entry of `topics`, AlterConfigs per entry of
+    `responses`, AlterPartition a top-level one. This works for every API.
+    """
+    for name in response._attributes:
+        value = getattr(response, name)
+        if name == "error_code":
+            yield value
+        elif isinstance(value, list | tuple):
+            for entry in value:
+                code = getattr(entry, "error_code", None)
+                if code is not None:
+                    yield code
+
+
+def has_not_controller_error(response: Any) -> bool:
+    """Whether the response has NOT_CONTROLLER; one such entry among many is enough."""
+    return Error.NOT_CONTROLLER in error_codes(response)

@@ -25,7 +25,7 @@ from signalbox.protocol.records.batch_header import (
     read_batch_header,
     unpack_header,
 )
-from signalbox.protocol.records.batch_rules import COUNTED_COMPRESSED_BYTES, SMALLEST_RECORD_BYTES
+from signalbox.protocol.records.record_checks import COUNTED_COMPRESSED_BYTES, SMALLEST_RECORD_BYTES
 from signalbox.protocol.records.record_walk import walk_records
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.append_queue import DIRECT_WRITE_SIZE_BYTES, AppendQueue, OnWritten

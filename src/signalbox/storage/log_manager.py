@@ -19,8 +19,12 @@ from signalbox.common.cooperative_task import no_yield, yield_if_due, yielding
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid, partition_list
 from signalbox.common.metrics import Metrics, NullMetrics
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.storage.directories.clean_shutdown import UNKNOWN_BROKER_EPOCH, read_and_remove_marker, write_marker
-from signalbox.storage.directories.log_directory import LogDirectory
+from signalbox.storage.directories.log_directory import (
+    UNKNOWN_BROKER_EPOCH,
+    LogDirectory,
+    read_and_remove_marker,
+    write_marker,
+)
 from signalbox.storage.directories.log_moves import LogMoves
 from signalbox.storage.directories.meta_properties import (
     MetaProperties,
@@ -28,16 +32,11 @@ from signalbox.storage.directories.meta_properties import (
     read_meta_properties,
     write_meta_properties,
 )
-from signalbox.storage.directories.partition_metadata import read_topic_id, write_topic_id
+from signalbox.storage.directories.partition_folders import read_topic_id, write_topic_id
 from signalbox.storage.files.background import Background, InlineBackground
 from signalbox.storage.files.file_names import (
-    CLEANER_OFFSET_FILE,
     DELETED_FOLDER_SUFFIX,
     FUTURE_FOLDER_SUFFIX,
-    GAP_OFFSET_FILE,
-    HIGH_WATERMARK_FILE,
-    LOG_START_OFFSET_FILE,
-    RECOVERY_POINT_FILE,
     deleted_folder_name,
     lost_partitions,
     partition_of,
@@ -47,6 +46,7 @@ from signalbox.storage.files.open_files import OpenFiles
 from signalbox.storage.files.spare_descriptors import OutOfDescriptors, is_out_of_descriptors
 from signalbox.storage.last_run import LastRuns
 from signalbox.storage.log import Log
+from signalbox.storage.log_checkpoints import write_gaps, write_high_watermarks, write_log_checkpoints
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_loader import create_body, load_body
 from signalbox.storage.log_metrics import LogMetrics
@@ -159,7 +159,7 @@ class LogManager:
                 directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH
             self._add_loaded(log)
         if not last_runs.gaps_are_known:  # from now on, the gaps that a log may have are known
-            self._checkpoint_gaps(directory, sync=True)
+            write_gaps(directory, self._logs_in(directory), sync=True)
 
     def _add_loaded(self, log: Log) -> None:
         """Adds a log that was found. If it was found twice, a move was interrupted after its copy was complete: the
@@ -327,24 +327,12 @@ class LogManager:
         """Saves the high watermarks only. Yields."""
         for directory in self.directories:
             if directory.online:
-                offsets = _offsets(self._logs_in(directory), lambda log: log.high_watermark)
-                directory.write_checkpoint(HIGH_WATERMARK_FILE, offsets)
+                write_high_watermarks(directory, self._logs_in(directory))
 
     def _checkpoint_directory(self, directory: LogDirectory, sync: bool = False) -> None:
         """Yields."""
-        logs = self._logs_in(directory)
-        directory.write_checkpoint(RECOVERY_POINT_FILE, _offsets(logs, lambda log: log.body.recovery_point), sync)
-        trimmed = [log for log in logs if log.body.starts_inside_segment()]
-        directory.write_checkpoint(LOG_START_OFFSET_FILE, _offsets(trimmed, lambda log: log.log_start_offset), sync)
-        directory.write_checkpoint(HIGH_WATERMARK_FILE, _offsets(logs, lambda log: log.high_watermark), sync)
-        compacted = [log for log in logs if log.body.compacted_to]  # by Apache Kafka; the value moves with the log
-        directory.write_checkpoint(CLEANER_OFFSET_FILE, _offsets(compacted, lambda log: log.body.compacted_to))
-        self._checkpoint_gaps(directory, sync)
-
-    def _checkpoint_gaps(self, directory: LogDirectory, sync: bool) -> None:
-        with no_yield():  # a log may store a later gap at any time; an earlier one must not replace it
-            logs = [log for log in self._logs_in(directory) if log.body.gaps_to]
-            directory.write_checkpoint(GAP_OFFSET_FILE, _offsets(logs, lambda log: log.body.gaps_to), sync)
+        write_log_checkpoints(directory, self._logs_in(directory), sync)
+        write_gaps(directory, self._logs_in(directory), sync)
 
     def run_retention(self) -> int:
         """Deletes segments by retention, and files whose removal is due; returns how many segments were deleted."""
@@ -384,15 +372,6 @@ def _retire_folder(log: Log, directory: LogDirectory, folder: str) -> None:
 
 def _epoch_and_end_offset(log: Log) -> tuple[int, int]:
     return log.last_leader_epoch, log.log_end_offset
-
-
-def _offsets(logs: list[Log], read: Callable[[Log], int]) -> dict[TopicPartition, int]:
-    """The values of a checkpoint, which may have thousands of logs. Yields."""
-    offsets = {}
-    for log in logs:
-        offsets[log.topic_partition] = read(log)
-        yield_if_due()
-    return offsets
 
 
 def _unusable(directory: LogDirectory, error: OSError | None) -> ConfigFault:

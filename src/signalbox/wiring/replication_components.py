@@ -18,9 +18,8 @@ from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.coordinator.config_rows import GROUP_RUNTIME_KEYS, GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.group_records import GroupRecordSerde
-from signalbox.coordinator.group.group_shard import GroupShard
+from signalbox.coordinator.group.group_shard import GroupShard, register_group_metrics
 from signalbox.coordinator.group_coordinator import GroupCoordinator
-from signalbox.coordinator.group_metrics import register_group_metrics
 from signalbox.coordinator.ports import CoordinatorLog, Timer
 from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType, new_member_suffix
 from signalbox.metadata.cache import MetadataCache

@@ -10,9 +10,13 @@ from crc32c import crc32c
 
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import HEADER_SIZE, read_batch_header
-from signalbox.protocol.records.batch_rules import COUNTED_COMPRESSED_BYTES, BatchRules
 from signalbox.protocol.records.record_batch import Record, encode_batch
-from signalbox.protocol.records.record_checks import check_readable_records, check_records
+from signalbox.protocol.records.record_checks import (
+    COUNTED_COMPRESSED_BYTES,
+    BatchRules,
+    check_readable_records,
+    check_records,
+)
 from signalbox.protocol.records.record_errors import InvalidRecords
 from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, batch_of, poisoned, raw_record
 

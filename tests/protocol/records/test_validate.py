@@ -12,8 +12,8 @@ from signalbox.protocol.records.batch_header import (
     read_batch_header,
     write_batch_header,
 )
-from signalbox.protocol.records.batch_rules import BatchRules
 from signalbox.protocol.records.record_batch import Record, encode_batch
+from signalbox.protocol.records.record_checks import BatchRules
 from signalbox.protocol.records.validate import check_batches, validate_batches
 
 NOW_MS = 1_700_000_000_000

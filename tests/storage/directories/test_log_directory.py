@@ -6,9 +6,16 @@ import pytest
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.storage.directories.log_directory import LogDirectory, LogDirectoryLocked
+from signalbox.storage.directories.log_directory import (
+    UNKNOWN_BROKER_EPOCH,
+    LogDirectory,
+    LogDirectoryLocked,
+    read_and_remove_marker,
+    write_marker,
+)
 from signalbox.storage.files.background import InlineBackground
 from signalbox.storage.files.faulty_file_system import FaultyFileSystem
+from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.files.open_files import OpenFiles
 from signalbox.storage.segments.segment import Disk
 from tests.storage.workbench import open_directory
@@ -72,3 +79,16 @@ def test_one_offset_of_a_checkpoint_is_replaced_at_once(tmp_path: Path) -> None:
     corrupt = open_directory(tmp_path)
     assert corrupt.read_checkpoint("some-checkpoint") == {}
     assert not corrupt.has_read_checkpoint("some-checkpoint")
+
+
+def test_the_clean_shutdown_marker_counts_once(tmp_path: Path) -> None:
+    write_marker(RealFileSystem(), str(tmp_path), 7)
+    assert (tmp_path / ".kafka_cleanshutdown").read_text() == '{"version":0,"brokerEpoch":7}'
+    assert read_and_remove_marker(RealFileSystem(), str(tmp_path)) == 7
+    assert read_and_remove_marker(RealFileSystem(), str(tmp_path)) is None
+
+
+def test_a_marker_without_an_epoch_is_a_marker(tmp_path: Path) -> None:
+    for content in (b"", b"[]", b'{"version":0}', b'{"version":0,"brokerEpoch":"x"}'):
+        (tmp_path / ".kafka_cleanshutdown").write_bytes(content)
+        assert read_and_remove_marker(RealFileSystem(), str(tmp_path)) == UNKNOWN_BROKER_EPOCH

@@ -1,10 +1,12 @@
+import struct
 from pathlib import Path
 
 import pytest
 
+from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.producers.producer_replay import replay_producers
+from signalbox.storage.producers.producer_replay import read_coordinator_epoch, replay_producers
 from tests.storage.workbench import NOW_MS, TP, append, batch, new_log
 
 pytestmark = pytest.mark.spec("D4")
@@ -58,3 +60,19 @@ def test_markers_are_replayed(tmp_path: Path) -> None:
     closed = replay_producers(DISK, log.body.folder, log.body.segments, 2)
     assert closed.entries[5].transaction_first_offset == -1
     assert closed.entries[5].coordinator_epoch == 9
+
+
+@pytest.mark.spec("D2")
+def test_the_coordinator_epoch_of_a_commit() -> None:
+    record = Record(key=struct.pack(">hh", 0, 1), value=struct.pack(">hi", 0, 42))
+    marker = encode_batch([record], producer_id=1, producer_epoch=0, transactional=True, control=True, timestamp_ms=1)
+    assert read_coordinator_epoch(marker) == 42
+
+
+@pytest.mark.parametrize("record", [Record(value=b"12345678"), Record(key=b"1234"), Record(key=b"1", value=b"123456")])
+def test_anything_else_is_no_marker(record: Record) -> None:
+    assert read_coordinator_epoch(encode_batch([record], control=True, timestamp_ms=1)) is None
+
+
+def test_a_corrupt_marker_is_not_a_marker() -> None:
+    assert read_coordinator_epoch(bytes(70)) is None

@@ -29,9 +29,8 @@ from signalbox.client.inter_broker.controller_request import ControllerRequest
 from signalbox.common.ids import FORWARDING_ID_TAG
 from signalbox.common.limits import MAX_FORWARDS_IN_FLIGHT, MAX_FORWARDS_QUEUED
 from signalbox.common.metrics import MetricName, Metrics
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.error_table import Error, KafkaError, has_not_controller_error
 from signalbox.protocol.messages.envelope import EnvelopeRequest
-from signalbox.protocol.response_errors import has_not_controller_error
 
 _CLOSED = "the channel to the controller is closed"
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Container
 from typing import Any, Protocol
 
 from signalbox.metadata.cache import MetadataCache
-from signalbox.protocol.response_errors import has_not_controller_error
+from signalbox.protocol.error_table import has_not_controller_error
 from signalbox.security.request_context import RequestContext
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from signalbox.common.clock import Clock
 from signalbox.common.ids import TopicPartition
+from signalbox.common.metrics import MetricName, Metrics
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision
 from signalbox.coordinator.group.classic.classic_groups import ClassicGroups
@@ -18,6 +19,7 @@ from signalbox.coordinator.group.classic.heartbeat import Heartbeat
 from signalbox.coordinator.group.classic.join_group import JoinGroup
 from signalbox.coordinator.group.classic.leave_group import LeaveGroup
 from signalbox.coordinator.group.classic.rebalance import Rebalance
+from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.classic.sync_group import SyncGroup
 from signalbox.coordinator.group.group import GroupKind, GroupType
 from signalbox.coordinator.group.group_expiry import GroupExpiry
@@ -107,3 +109,18 @@ class GroupShard:
 
     def maintenance(self) -> Iterator[Decision[None]]:
         return self.expiry.expire(self._clock.now_ms())
+
+
+def register_group_metrics(metrics: Metrics, active_shards: Callable[[], list[GroupShard]]) -> None:
+    """Group metrics under Kafka's names, counted at each scrape, over the partitions that this broker coordinates."""
+
+    def count_in(state: str) -> Callable[[], float]:
+        return lambda: sum(shard.groups.count_by_state()[state] for shard in active_shards())
+
+    def gauge(name: str, read: Callable[[], float]) -> None:
+        metrics.gauge(MetricName("kafka.coordinator.group", "GroupMetadataManager", name), read)
+
+    gauge("NumGroups", lambda: sum(len(shard.groups) for shard in active_shards()))
+    gauge("NumOffsets", lambda: sum(shard.offsets.count for shard in active_shards()))
+    for state in GroupState:
+        gauge(f"NumGroups{state.value}", count_in(state.value))

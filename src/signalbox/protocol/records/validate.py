@@ -17,9 +17,8 @@ from signalbox.protocol.records.batch_header import (
     iter_batch_headers,
     read_batch_header,
 )
-from signalbox.protocol.records.batch_rules import BatchRules
 from signalbox.protocol.records.compression import CODES, NAMES
-from signalbox.protocol.records.record_checks import check_readable_records
+from signalbox.protocol.records.record_checks import BatchRules, check_readable_records
 
 _ZSTD = CODES["zstd"]
 _MAGIC_AT = 16

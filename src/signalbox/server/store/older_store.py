@@ -32,8 +32,7 @@ from signalbox.metadata.layout import (
 )
 from signalbox.metadata.store.port import Create, Entry, MetadataStore, Operation, StoreError, Write, in_commits
 from signalbox.server.store.store_guard import log_dirs
-from signalbox.storage.directories.clean_shutdown import read_and_remove_marker
-from signalbox.storage.directories.log_directory import LogDirectory
+from signalbox.storage.directories.log_directory import LogDirectory, read_and_remove_marker
 from signalbox.storage.directories.meta_properties import check_owner, read_meta_properties
 from signalbox.storage.directories.partition_folders import PartitionFolder, partition_folders
 from signalbox.storage.directories.store_position_file import read_store_position, write_store_position

@@ -1,14 +1,19 @@
-"""One entry of `log.dirs`: its files, its checkpoints, and whether it is online.
+"""One entry of `log.dirs`: its files, its checkpoints, its clean-shutdown marker, and whether it is online.
 
 The first I/O error takes the whole directory offline (as in Kafka): every partition in it returns KAFKA_STORAGE_ERROR
 from then on, nothing more is written, and `on_offline` is called once. If the process has no file descriptor left, that
 is not a fault of the directory: the operation is rejected and the directory stays online.
+
+`.kafka_cleanshutdown` is written last and removed first; without it the next start reads all logs. It has the broker
+epoch of the run that ended with it. The controller regards a log directory as intact only if that is the last epoch
+that it had for the broker (a directory restored from an older copy has an older epoch).
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -19,15 +24,17 @@ from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import no_yield
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.storage.directories.clean_shutdown import UNKNOWN_BROKER_EPOCH
 from signalbox.storage.files.background import Background
 from signalbox.storage.files.checkpoint_file import CheckpointFault, read_offsets, write_offsets
-from signalbox.storage.files.file_names import LOCK_FILE
+from signalbox.storage.files.file_names import CLEAN_SHUTDOWN_FILE, LOCK_FILE
+from signalbox.storage.files.file_system import FileSystem, replace_file
 from signalbox.storage.files.removals import Removals
 from signalbox.storage.files.spare_descriptors import OutOfDescriptors, is_out_of_descriptors
 from signalbox.storage.segments.segment import Disk
 
 logger = logging.getLogger(__name__)
+
+UNKNOWN_BROKER_EPOCH = -1
 
 _WARNING_INTERVAL_S = 10.0  # between two log lines about the same shortage
 
@@ -175,3 +182,26 @@ class LogDirectory:
         """Replaces one offset of a checkpoint at once. Does not yield. KafkaError (KAFKA_STORAGE_ERROR)."""
         with no_yield():
             self.write_checkpoint(name, {**self._written.get(name, {}), topic_partition: offset})
+
+
+def read_and_remove_marker(file_system: FileSystem, log_dir: str) -> int | None:
+    """The broker epoch that ended cleanly; UNKNOWN_BROKER_EPOCH if the marker has none; None if the last run did not
+    end cleanly. The marker is removed."""
+    path = os.path.join(log_dir, CLEAN_SHUTDOWN_FILE)
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except FileNotFoundError:
+        return None
+    file_system.remove(path)
+    try:
+        broker_epoch = json.loads(content)["brokerEpoch"]
+    except (ValueError, TypeError, KeyError):  # Apache Kafka before 3.7 leaves it empty
+        return UNKNOWN_BROKER_EPOCH
+    return broker_epoch if isinstance(broker_epoch, int) else UNKNOWN_BROKER_EPOCH
+
+
+def write_marker(file_system: FileSystem, log_dir: str, broker_epoch: int) -> None:
+    """Writes the marker: everything in the directory is complete."""
+    content = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+    replace_file(file_system, os.path.join(log_dir, CLEAN_SHUTDOWN_FILE), content.encode(), sync=True)

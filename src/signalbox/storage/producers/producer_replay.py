@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+import struct
 from collections.abc import Iterator
 
+from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.records.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader
+from signalbox.protocol.records.record_batch import decode_records
 from signalbox.storage.files.file_names import SNAPSHOT_SUFFIX, offset_name, offsets_in
 from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.producers.producer_snapshot import load_snapshot
 from signalbox.storage.producers.producer_state import MAX_SEQUENCE, ProducerStates
-from signalbox.storage.producers.transaction_marker import read_coordinator_epoch
 from signalbox.storage.segments.segment import Segment
 from signalbox.storage.segments.segment_list import SegmentList
 
 logger = logging.getLogger(__name__)
+
+_MARKER_KEY = struct.Struct(">hh")  # version, type: 0 abort, 1 commit
+_MARKER_VALUE = struct.Struct(">hi")  # version, coordinator epoch
 
 
 def replay_producers(file_system: FileSystem, folder: str, segments: SegmentList, end_offset: int) -> ProducerStates:
@@ -63,3 +68,17 @@ def note_batch(states: ProducerStates, batch: BatchHeader, buffer: bytes | bytea
         (batch.base_sequence, last_sequence, batch.base_offset + delta, delta, batch.max_timestamp),
         bool(batch.attributes & TRANSACTIONAL_BIT),
     )
+
+
+def read_coordinator_epoch(batch: bytes | bytearray | memoryview) -> int | None:
+    """The epoch of the coordinator that wrote a transaction marker, a control batch with one record (KIP-98); None for
+    control records of another kind."""
+    try:
+        for record in decode_records(batch):
+            value = record.value or b""
+            if record.key is not None and len(record.key) >= _MARKER_KEY.size and len(value) >= _MARKER_VALUE.size:
+                epoch: int = _MARKER_VALUE.unpack_from(value)[1]
+                return epoch
+    except KafkaError:
+        return None
+    return None

@@ -28,7 +28,6 @@ from signalbox.protocol.records.batch_header import (
     read_batch_header,
     write_batch_header,
 )
-from signalbox.protocol.records.batch_rules import SMALLEST_RECORD_BYTES, BatchRules
 from signalbox.protocol.records.compression import (
     CODES,
     Unpacked,
@@ -37,7 +36,12 @@ from signalbox.protocol.records.compression import (
     compression_name,
     unpack,
 )
-from signalbox.protocol.records.record_checks import check_readable_records, check_records
+from signalbox.protocol.records.record_checks import (
+    SMALLEST_RECORD_BYTES,
+    BatchRules,
+    check_readable_records,
+    check_records,
+)
 from signalbox.protocol.records.validate import check_batches
 from signalbox.storage.files.file_system import Buffer
 from signalbox.storage.log_config import LogConfig

@@ -5,9 +5,8 @@ from tests.coordinator.bench import subscription
 
 from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
-from signalbox.coordinator.group.classic.member import Member, Timeouts
+from signalbox.coordinator.group.classic.member import ClientContext, Member, Timeouts
 from signalbox.coordinator.group.classic.states import GroupState
-from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupResponse
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.coordinator.group.classic.test_classic_group import group_of, member
 
+from signalbox.coordinator.group.classic.member import ClientContext
 from signalbox.coordinator.group.classic.membership_responses import (
     joined,
     protocols_of,
@@ -10,7 +11,6 @@ from signalbox.coordinator.group.classic.membership_responses import (
     rejected_sync,
     timeouts_of,
 )
-from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 

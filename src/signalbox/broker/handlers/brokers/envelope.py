@@ -15,9 +15,8 @@ from signalbox.broker.forwarding.envelope import unwrap
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.router import Router
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.error_table import Error, KafkaError, has_not_controller_error
 from signalbox.protocol.messages.envelope import EnvelopeResponse
-from signalbox.protocol.response_errors import has_not_controller_error
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.principal import PrincipalSerde
 

@@ -16,7 +16,7 @@ from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResul
 from signalbox.broker.authorization.authorization import require_group
 from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.common.internal_topics import OFFSETS_TOPIC
-from signalbox.coordinator.group_partition import partition_for
+from signalbox.coordinator.group_coordinator import partition_for
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse

@@ -16,7 +16,7 @@ from signalbox.broker.authorization.authorization import require_group
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.scheduling.task_scheduler import TaskQueue, TaskScheduler
 from signalbox.common.waiting.promise import Promise
-from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.coordinator.group.classic.member import ClientContext
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 

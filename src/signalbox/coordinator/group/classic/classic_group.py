@@ -11,9 +11,14 @@ from collections.abc import Callable
 
 from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.decision import CoordinatorRecord
-from signalbox.coordinator.group.classic.member import NO_ASSIGNMENT, Member, Timeouts
+from signalbox.coordinator.group.classic.member import (
+    CONSUMER_PROTOCOL_TYPE,
+    NO_ASSIGNMENT,
+    Member,
+    Timeouts,
+    subscribed_topics,
+)
 from signalbox.coordinator.group.classic.states import DELETE_ERRORS, TRANSITIONS, GroupState
-from signalbox.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
 from signalbox.coordinator.group.group import GroupType, SinceWhen
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.group_records import GroupMetadataKey

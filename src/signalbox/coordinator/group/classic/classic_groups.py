@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
-from signalbox.coordinator.group.classic.member import Member, Timeouts
+from signalbox.coordinator.group.classic.member import ClientContext, Member, Timeouts
 from signalbox.coordinator.group.classic.membership_responses import rejected_join, rejected_sync
 from signalbox.coordinator.group.classic.rebalance import Rebalance
 from signalbox.coordinator.group.classic.states import GroupState
-from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.group_records import GroupMetadataValue

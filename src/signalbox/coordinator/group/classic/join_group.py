@@ -15,7 +15,7 @@ from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.classic.classic_groups import ClassicGroups
-from signalbox.coordinator.group.classic.member import Member
+from signalbox.coordinator.group.classic.member import ClientContext, Member
 from signalbox.coordinator.group.classic.membership_responses import (
     UNKNOWN_MEMBER_ID,
     joined,
@@ -26,7 +26,6 @@ from signalbox.coordinator.group.classic.membership_responses import (
 from signalbox.coordinator.group.classic.rebalance import Rebalance
 from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.classic.static_member import StaticMemberReturn
-from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 

@@ -1,16 +1,26 @@
-"""A member of a classic group: its ids, protocols, assignment and parked requests."""
+"""A member of a classic group: its ids, protocols, subscription, assignment and parked requests."""
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from signalbox.common.waiting.promise import Promise
-from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.protocol.messages.join_group import JoinGroupResponse
 from signalbox.protocol.messages.sync_group import SyncGroupResponse
 
 NO_ASSIGNMENT = b""
+CONSUMER_PROTOCOL_TYPE = "consumer"
+
+
+class ClientContext(NamedTuple):
+    """The part of a request's context that the decisions of a group use. `client_host` as Kafka shows it in
+    DescribeGroups: a slash and the address ("/127.0.0.1")."""
+
+    client_id: str
+    client_host: str
+    api_version: int
 
 
 class Timeouts(NamedTuple):
@@ -67,3 +77,28 @@ class Member:
         parked, self.awaiting_sync = self.awaiting_sync, None
         parked.complete(response)
         return True
+
+
+def subscribed_topics(metadata: bytes) -> list[str]:
+    """The topics to which a member of protocol type "consumer" subscribes. Raises ValueError if `metadata` is no
+    consumer subscription.
+
+    The consumer protocol belongs to the clients; the broker reads only what all its versions begin with: version, then
+    the array of topic names. Offsets of subscribed topics do not expire (KIP-211) and cannot be deleted (OffsetDelete).
+    """
+    try:
+        version, count = struct.unpack_from(">hi", metadata)
+        if version < 0 or count < 0:
+            raise ValueError("negative version or count in a consumer subscription")
+        topics = []
+        offset = 6
+        for _ in range(count):
+            (length,) = struct.unpack_from(">h", metadata, offset)
+            offset += 2
+            if length < 0 or offset + length > len(metadata):
+                raise ValueError("a topic name reaches past the end of a consumer subscription")
+            topics.append(metadata[offset : offset + length].decode())
+            offset += length
+    except struct.error as error:
+        raise ValueError(f"not a consumer subscription: {error}") from None
+    return topics

@@ -10,7 +10,7 @@ from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.classic.classic_records import group_record
-from signalbox.coordinator.group.classic.member import Member, Timeouts
+from signalbox.coordinator.group.classic.member import ClientContext, Member, Timeouts
 from signalbox.coordinator.group.classic.membership_responses import (
     UNKNOWN_MEMBER_ID,
     joined,
@@ -21,7 +21,6 @@ from signalbox.coordinator.group.classic.membership_responses import (
 )
 from signalbox.coordinator.group.classic.rebalance import Rebalance
 from signalbox.coordinator.group.classic.states import GroupState
-from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.write_errors import client_error_for
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse

@@ -6,7 +6,7 @@ import pytest
 
 from signalbox.protocol.codec_errors import StringTooLong
 from signalbox.protocol.headers import decode_request_header, encode_request_header
-from signalbox.protocol.lenient_utf8 import LONGEST_SURELY_WRITABLE_BYTES, decode_utf8
+from signalbox.protocol.lenient_utf8 import LONGEST_SURELY_WRITABLE_BYTES, decode_utf8, malformed_texts
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 
@@ -62,3 +62,11 @@ def test_a_client_id_of_any_bytes_is_decoded() -> None:
     assert (header.client_id, frame[offset:]) == ("\ufffd" * 32_767, b"body")
     with pytest.raises(StringTooLong):
         encode_request_header(*header)
+
+
+def test_malformed_texts_are_counted() -> None:
+    before = malformed_texts()
+    decode_utf8("naïve".encode())
+    assert malformed_texts() == before
+    decode_utf8(b"\xff\xff and \xed\xa0\x80")
+    assert malformed_texts() == before + 1

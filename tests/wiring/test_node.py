@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
+from greenlet import getcurrent
 
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.common.clock import SystemClock
 from signalbox.common.config.properties_file import Properties
 from signalbox.common.config.start_error import StartError
+from signalbox.common.cooperative_task import CooperativeTask, yield_if_due
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.configuration.configuration import read_node_config
 from signalbox.configuration.security_config import ConfigRejected
@@ -61,6 +64,35 @@ def test_start_and_stop_release_all_resources(tmp_path: Path) -> None:
         assert not any(address.endswith(":0") for address in description["listeners"].values())
         await node.stop(controlled=True)
         assert await tasks_left() == set()
+
+    asyncio.run(scenario())
+
+
+def test_commits_of_the_controller_do_not_take_turns_with_the_tasks_of_clients(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        node = node_in(tmp_path)
+        await node.start()
+        store, scheduler = node.components.context.store, node.components.context.scheduler
+        rounds: list[int] = []
+
+        def use_slice() -> None:
+            here = getcurrent()
+            assert isinstance(here, CooperativeTask)
+            while time.monotonic() < here.deadline:
+                pass
+            yield_if_due()
+
+        def client_task() -> None:
+            while not rounds:
+                use_slice()
+
+        for _ in range(20):
+            scheduler.run(client_task)
+        before = scheduler.slices
+        await store._scheduler.result_of(lambda: [use_slice() for _ in range(10)])  # type: ignore[attr-defined]
+        rounds.append(scheduler.slices - before)
+        assert rounds[0] < 20, "ten slices took about ten rounds, not ten turns of each client"
+        await node.stop(controlled=False)
 
     asyncio.run(scenario())
 

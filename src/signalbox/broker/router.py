@@ -42,7 +42,7 @@ from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import encode_response_header
-from signalbox.protocol.lenient_utf8 import LONGEST_SURELY_WRITABLE_BYTES
+from signalbox.protocol.lenient_utf8 import LONGEST_SURELY_WRITABLE_BYTES, malformed_texts
 from signalbox.protocol.message import Message
 
 log = logging.getLogger(__name__)
@@ -105,16 +105,16 @@ class Router:
     def _take(self, request: InboundRequest, route: Route, taken_at: float, resume: Resume) -> None:
         """Decode the request, call the handler and end the request. A response that comes later is finished by
         `resume`. Yields."""
-        header, began = request.header, own_time(self._clock.monotonic)
+        header, began, malformed = request.header, own_time(self._clock.monotonic), malformed_texts()
         try:
             row = API_TABLE[header.api_key]
             if not row.min_version <= header.api_version <= row.max_version:
                 body = None  # only ApiVersions: its handler responds to any version (KIP-511)
             else:
                 body = self.decode(header.api_key, request.frame, header.api_version, request.body_offset)
-            if route.row.disposition is Disposition.CONTROLLER and len(request.frame) > LONGEST_SURELY_WRITABLE_BYTES:
-                _check_strings(body, header.api_version)
-        except (DecodeError, StringTooLong) as error:
+            if route.row.disposition is Disposition.CONTROLLER and malformed_texts() != malformed:
+                _check_strings(body, header.api_version, len(request.frame))
+        except (DecodeError, EncodeError) as error:
             request.reject(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
             return
         api_request = ApiRequest(header, body, request.context, request.frame, request.received_at)
@@ -287,8 +287,8 @@ class Router:
         return failure(request, Error.UNKNOWN_SERVER_ERROR)
 
 
-def _check_strings(body: Any, version: int) -> None:
-    """StringTooLong for a request with a string that could be stored and never be returned: everyone who asks for the
+def _check_strings(body: Any, version: int, size_bytes: int) -> None:
+    """EncodeError for a request with a string that could be stored and never be returned: everyone who asks for the
     metadata would lose the connection. Kafka fails such a request too, when it writes the record. Yields."""
-    if body is not None:
+    if body is not None and size_bytes > LONGEST_SURELY_WRITABLE_BYTES:
         body.encode_long(version) if is_long() else body.encode_chunks(version)

@@ -44,7 +44,8 @@ def check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
 
 
 async def open_store(values: Mapping[str, Any], clock: Clock, scheduler: TaskScheduler | None = None) -> MetadataStore:
-    """Returns the store with an open session; `values` have passed `check_store`. A node passes its `scheduler`.
+    """Returns the store with an open session; `values` have passed `check_store`. A node passes a
+    `scheduler` for its commits: one beside that of clients, since the controller commits its decisions.
     StartError names the key to change."""
     key, setting = store_setting(values)
     remedy = "Put that right and start again"

@@ -28,9 +28,19 @@ def decode_utf8(data: bytes | memoryview) -> str:
     return str(data, "utf-8", LENIENT)
 
 
+def malformed_texts() -> int:
+    """The number of texts of this process that were not UTF-8: equal before and after a decoding without one."""
+    return _Malformed.count
+
+
+class _Malformed:
+    count = 0
+
+
 def _replace(error: UnicodeError) -> tuple[str, int]:
     """Replaces the whole rest from the first malformed byte on."""
     assert isinstance(error, UnicodeDecodeError)
+    _Malformed.count += 1
     data = error.object
     return _SURROGATE.sub(b"\xff", data[error.start :]).decode("utf-8", "replace"), len(data)
 

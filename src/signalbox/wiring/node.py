@@ -54,7 +54,7 @@ class Node(Generic[C]):
         async with running.stopped_on_failure():
             runtime = NodeRuntime.create(self.config, self._fail)
             await running.start([Component(name="data loop", stop=runtime.data_loop.close)])
-            store = await open_store(self.config.values, runtime.clock, runtime.scheduler)
+            store = await open_store(self.config.values, runtime.clock, runtime.scheduler.beside())
             await running.start([Component(name="metadata store", stop=store.close)])
             cluster_id = await self._read_cluster_id(store)
             context = await read_node_context(runtime, store, cluster_id, running)

@@ -6,6 +6,7 @@ from signalbox.broker.audit.audit_rollups import AuditRollups
 from signalbox.broker.metrics.request_metrics import FastPathStats
 from signalbox.common.audit_event import AuditKind
 from signalbox.common.clock import ManualClock
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from tests.broker.handler_requests import RecordingAuditSink, context, request_of
 
@@ -70,6 +71,20 @@ def test_fast_path_requests_join_the_same_window_and_are_added_before_a_flush() 
     rolled.flush()
     [event] = sink.events
     assert (event.count, event.request_bytes, event.max_duration_us) == (2, len(request.frame) + 100, 2000)
+
+
+def test_a_flush_that_is_ended_where_it_yields_loses_no_window() -> None:
+    """As when the broker stops: its background tasks are cancelled."""
+    rolled, sink, _ = rollups()
+    for number in range(3):
+        who = context()
+        who.connection_id = f"c-{number}"
+        rolled.add(request_of(HeartbeatRequest(), 4, who), "HEARTBEAT", False, 1, 0.0)
+    task = CooperativeTask(rolled.flush)
+    task.run_slice(0.0)
+    assert [event.connection_id for event in sink.events] == ["c-0"]
+    task.throw()
+    assert [event.connection_id for event in sink.events] == ["c-0", "c-1", "c-2"]
 
 
 def test_a_window_keeps_no_frame() -> None:

@@ -78,6 +78,23 @@ def test_work_with_many_batches_needs_no_recursion() -> None:
     assert unpacking_queue.run(work()).result() == 1_000
 
 
+def test_work_that_fails_after_a_batch_fails_its_promise() -> None:
+    """The request has a response: the scheduler would only log the error."""
+    threads = HeldThreads()
+    unpacking_queue = UnpackingQueue(threads, at_once)
+
+    def work() -> Unpacking[int]:
+        yield begun(), 100
+        raise RuntimeError("authorizer failed")
+
+    promise = unpacking_queue.run(work())
+    assert not promise.is_done
+    while threads.jobs:
+        threads.step()
+    with pytest.raises(RuntimeError, match="authorizer failed"):
+        promise.result()
+
+
 @pytest.mark.parametrize("config", [COMPACTED, LogConfig(compression_type="gzip")])
 def test_faults_of_a_decompressed_batch(config: LogConfig) -> None:
     threads, results = HeldThreads(), list[Any]()

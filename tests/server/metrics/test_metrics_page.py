@@ -215,7 +215,7 @@ def test_without_descriptors_new_connections_wait_and_the_log_is_not_flooded(cap
             with none_left():
                 await until_true(lambda: "Connections of brokers wait" in caplog.text)
                 await asyncio.sleep(0.2)
-                # Other code in this process may free a descriptor meanwhile: that is logged, too, then the next warning.
+                # Other code in this process may free a descriptor meanwhile: that is logged, too.
                 lines = [
                     record.levelno
                     for record in caplog.records

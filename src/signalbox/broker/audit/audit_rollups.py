@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 from signalbox.broker.api_request import ApiRequest
@@ -71,10 +72,14 @@ class AuditRollups:
     def flush(self) -> None:
         """Emit every window as an event; the next request opens a new window. Yields between connections."""
         self.before_flush()
-        windows, self._windows = self._windows, {}
-        for apis in windows.values():
-            self._emit(apis)
-            yield_if_due()
+        windows, self._windows = deque(self._windows.values()), {}
+        try:
+            while windows:
+                self._emit(windows.popleft())
+                yield_if_due()
+        finally:  # the task may be ended where it yields, when the broker stops
+            for apis in windows:
+                self._emit(apis)
 
     def close(self, connection_id: str) -> None:
         """Emit the windows of a connection that was closed."""

@@ -43,7 +43,8 @@ class UnpackingQueue:
         self._closed = False
 
     def run(self, unpacking: Unpacking[T]) -> Promise[T]:
-        """Run work that may need batches decompressed, one after the other; it begins at once. Yields."""
+        """Run work that may need batches decompressed, one after the other; it begins at once. The promise fails with
+        any error of the work. Yields."""
         return _Run(self, unpacking).promise
 
     def add(self, steps: UnpackingSteps[T], size_bytes: int, finish: Finish[T]) -> None:
@@ -140,5 +141,8 @@ class _Run(Generic[T]):
             steps, size_bytes = resume(result)
         except StopIteration as finished:
             self.promise.complete(finished.value)
+            return
+        except Exception as error:  # the scheduler that runs this only logs errors: the request must have its response
+            self.promise.fail(error)
             return
         self._unpacking_queue.add(steps, size_bytes, self._finished)

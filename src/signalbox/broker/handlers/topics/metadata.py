@@ -38,7 +38,7 @@ _ID_LOOKUPS_FROM = 12
 
 
 class MetadataHandler:
-    """Builds responses from the metadata cache; creates missing topics through the port `TopicCreator`."""
+    """Builds responses from the metadata cache; creates missing topics with a `TopicCreator`."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from tools.chaos.faults.store_copies import PutBack, back_up_ensemble, back_up_f
 from tools.chaos.faults.store_faults import ensemble_faults, file_faults
 from tools.chaos.plan import Kind
 from tools.chaos.state_reader import StateReader, state_in_file, state_in_zookeeper
-from tools.chaos.writers.file_history import history_of_file, make_observed
+from tools.chaos.writers.observed_broker import history_of_file, make_observed
 from tools.chaos.writers.one_writer import Written
 from tools.chaos.writers.transaction_log import history_of_log
 

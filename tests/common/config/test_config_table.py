@@ -73,6 +73,7 @@ def test_two_rows_of_one_name_are_rejected() -> None:
 
 def test_values_are_shown_as_kafka_shows_them() -> None:
     assert [format_value(value) for value in (True, ["a", "b"], None, 3)] == ["true", "a,b", None, "3"]
+    assert [format_value(value) for value in (0.5, 1.7976931348623157e308)] == ["0.5", "1.7976931348623157E308"]
 
 
 def test_a_fault_reads_as_a_sentence() -> None:

@@ -14,6 +14,7 @@ from signalbox.pipeline.spark.jars import (
     JarError,
     JarManifest,
     PinnedJar,
+    fetch_by_ivy,
     fetch_jars,
     jar_faults,
     read_manifest,
@@ -75,3 +76,13 @@ def test_a_directory_that_cannot_be_made_is_named_with_the_option(tmp_path: Path
     (tmp_path / "file").write_text("")
     with pytest.raises(JarError, match=r"kept in .*/file/x: Not a directory .* choose another directory with --direc"):
         fetch_jars(tmp_path / "file" / "x")
+
+
+@pytest.mark.system
+@pytest.mark.timeout(300)
+def test_sparks_own_resolver_brings_the_pinned_files(tmp_path: Path) -> None:
+    manifest = read_manifest()
+    small = JarManifest(manifest.pyspark_version, tuple(jar for jar in manifest.jars if "commons" in jar.group))
+    fetch_by_ivy(small, tmp_path)
+    assert jar_faults(tmp_path, small) == []
+    assert [path.name for path in tmp_path.iterdir()] == [small.jars[0].file_name]

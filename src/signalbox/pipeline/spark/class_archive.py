@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pyspark
 
-from signalbox.pipeline.cache import cache_directory
-from signalbox.pipeline.spark.java import JavaRuntime, find_java
+from signalbox.pipeline.spark.java import JavaRuntime, cache_directory, find_java
 from signalbox.pipeline.spark.worker_modules import spark_home
 
 WRITE_TIMEOUT_SECONDS = 300

@@ -1,8 +1,8 @@
 """The jars of profile `jars`: pinned by coordinates and hash, fetched once, verified at every start.
 
 Maven fetches them (`dependency:copy-dependencies` on a generated pom that excludes everything transitive); without
-Maven the Ivy inside the pyspark wheel does, one `ADD JAR ivy://…?transitive=false` each (`jars_by_ivy.py`). Either way
-a file that does not have its pinned hash is rejected. No registry address is set here: Maven and Ivy have their own.
+Maven the Ivy inside the pyspark wheel does, one `ADD JAR ivy://…?transitive=false` each. Either way a file that does
+not have its pinned hash is rejected. No registry address is set here: Maven and Ivy have their own.
 """
 
 from __future__ import annotations
@@ -10,15 +10,30 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from signalbox.pipeline.cache import cache_directory
+from signalbox.pipeline.spark.java import cache_directory
 
 FETCH_TIMEOUT_SECONDS = 600
+
+_IVY_SCRIPT = """
+import sys
+from pathlib import Path
+from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
+ivy, *jars = sys.argv[1:]
+spark = build_session(SessionSettings(
+    app_name="signalbox-fetch-jars", master="local[1]", scratch_directory=Path(ivy) / "scratch",
+    extra={"spark.jars.ivy": ivy},
+))
+for coordinates in jars:
+    spark.sql(f"ADD JAR 'ivy://{coordinates}?transitive=false'")
+end_session(spark)
+"""
 
 
 class JarError(RuntimeError):
@@ -113,6 +128,28 @@ def fetch_by_maven(manifest: JarManifest, directory: Path) -> None:
         raise JarError("Maven could not fetch the jars: " + (errors[0] if errors else f"exit {answer.returncode}"))
 
 
+def ivy_file_name(jar: PinnedJar) -> str:
+    """The name that Ivy gives to the file of a jar."""
+    return f"{jar.group}_{jar.file_name}"
+
+
+def fetch_by_ivy(manifest: JarManifest, directory: Path) -> None:
+    """Writes the jars into `directory`. Raises JarError with the resolver's output if it fails.
+
+    `spark.jars.packages` would resolve transitively and so require the version of the token provider that a registry
+    may not have; `transitive=false` takes each jar alone. The session runs in a process of its own so that the
+    caller's Java is not started with the wrong settings.
+    """
+    ivy = directory / "ivy"
+    command = [sys.executable, "-c", _IVY_SCRIPT, str(ivy), *(jar.coordinates for jar in manifest.jars)]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_SECONDS, check=False)
+    if answer.returncode != 0:
+        raise JarError("Spark's resolver could not fetch the jars: " + answer.stderr.strip()[-500:])
+    for jar in manifest.jars:
+        shutil.move(ivy / "jars" / ivy_file_name(jar), directory / jar.file_name)
+    shutil.rmtree(ivy)
+
+
 def fetch_jars(directory: Path | None = None, say: Callable[[str], None] = print) -> tuple[Path, ...]:
     """Makes sure that the pinned jars are in `directory` (default: the cache) and returns their paths.
 
@@ -138,8 +175,6 @@ def _fetched_jars(manifest: JarManifest, folder: Path, say: Callable[[str], None
         say(f"jars: fetching {len(manifest.jars)} files with Maven")
         fetch_by_maven(manifest, folder)
     else:
-        from signalbox.pipeline.spark.jars_by_ivy import fetch_by_ivy
-
         say(f"jars: no mvn here, fetching {len(manifest.jars)} files with Spark's own resolver")
         fetch_by_ivy(manifest, folder)
     faults = jar_faults(folder, manifest)

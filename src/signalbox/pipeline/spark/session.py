@@ -20,9 +20,8 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from signalbox.pipeline.cache import cache_directory
 from signalbox.pipeline.spark.class_archive import class_archive_options
-from signalbox.pipeline.spark.java import JavaRuntime, find_java
+from signalbox.pipeline.spark.java import JavaRuntime, cache_directory, find_java
 from signalbox.pipeline.spark.worker_modules import make_spark_home, write_package_zip
 
 JVM_END_TIMEOUT_SECONDS = 60

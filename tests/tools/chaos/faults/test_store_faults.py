@@ -15,7 +15,7 @@ from tools.chaos.changes.quota import Quotas
 from tools.chaos.faults.store_faults import file_faults
 from tools.chaos.plan import Kind
 from tools.chaos.state_reader import state_in_file
-from tools.chaos.writers.file_history import make_observed
+from tools.chaos.writers.observed_broker import make_observed
 
 from signalbox.metadata.store.sqlite.write_lock import write_lock_holder
 from signalbox.protocol.error_table import Error

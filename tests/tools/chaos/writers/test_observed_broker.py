@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tools.chaos.writers.file_history import OBSERVE, history_of_file, make_observed
+from tools.chaos.writers.observed_broker import history_of_file, make_observed, open_observed
 
 from signalbox.metadata.store.port import Create, Delete, KeyExists, Write
 from signalbox.metadata.store.sqlite.adapter import SqliteMetadataStore
@@ -20,12 +20,6 @@ from signalbox.metadata.store.sqlite.database import Database
 def observed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "metadata.db"
     make_observed(file)
-    opened = Database.__init__
-
-    def open_observed(self: Database, path: Path) -> None:
-        opened(self, path)
-        self._connection.execute(OBSERVE)
-
     monkeypatch.setattr(Database, "__init__", open_observed)
     return file
 

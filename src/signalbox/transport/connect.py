@@ -10,8 +10,9 @@ import socket
 import ssl
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
-from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
+from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.frame_channel import PEER_CLOSED
 from signalbox.transport.socket_address import reject_self_connection, tune
 from signalbox.transport.tls.tls_channel import TlsDataChannel
 from signalbox.transport.tls.tls_failure import ENDED_EARLY, TlsFailed

@@ -19,6 +19,12 @@ FrameCallback = Callable[[memoryview, PooledBuffer | None], None]
 ClosedCallback = Callable[[str], None]
 OpenCallback = Callable[[], None]
 
+PEER_CLOSED = "the peer closed the connection"
+
+
+def unset(*_: object) -> None:
+    """A callback of a channel until its owner has set one, and again when the channel is closed."""
+
 
 class FrameChannel(Protocol):
     """A connection's frames, for the packages network and client."""

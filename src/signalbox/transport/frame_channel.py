@@ -1,4 +1,4 @@
-"""The interface of both kinds of channel: length-prefixed frames in, length-prefixed frames out.
+"""The interface of all kinds of channel: length-prefixed frames in, length-prefixed frames out.
 
 A channel owns one socket. It delivers frames to `on_frame`, one at a time and in order; `mute()` stops that until
 `unmute()`. `on_frame(frame, buffer)`: `frame` is a memoryview without the 4-byte size. If `buffer` is None, the memory

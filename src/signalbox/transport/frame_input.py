@@ -15,6 +15,7 @@ from collections.abc import Callable
 from signalbox.transport.frame_channel import ClosedCallback, FrameCallback, OpenCallback, unset
 from signalbox.transport.frame_reader import FrameReader, FrameSizeError
 
+NO_ADDRESS = ("", 0)
 log = logging.getLogger("signalbox.transport")
 
 
@@ -26,7 +27,7 @@ class FrameInput(ABC):
         "peer_address",
     )  # fmt: skip
 
-    def __init__(self, reader: FrameReader, peer_address: tuple[str, int] = ("", 0)) -> None:
+    def __init__(self, reader: FrameReader, peer_address: tuple[str, int] = NO_ADDRESS) -> None:
         self._reader = reader
         self._owner_muted = False
         self._held = False

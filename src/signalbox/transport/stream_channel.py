@@ -1,6 +1,7 @@
-"""A connection of the control plane: the `FrameChannel` interface on plain asyncio, outside the data loop.
+"""A connection on plain asyncio, outside the data loop, with the `FrameChannel` interface.
 
-Responses here are small. A large file slice (a fetch on a control plane that is not forced) is read piece by piece as
+Inbound it is a connection of the control plane; `outbound_stream.py` is the outbound one. Responses here are small. A
+large file slice (a fetch on a control plane that is not forced) is read piece by piece as
 the peer accepts it, between asyncio's water marks.
 """
 
@@ -15,7 +16,7 @@ from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES
 from signalbox.transport.buffer_pool import BufferPool, PooledBuffer
 from signalbox.transport.frame_channel import PEER_CLOSED, Chunk, unset
-from signalbox.transport.frame_input import FrameInput
+from signalbox.transport.frame_input import NO_ADDRESS, FrameInput
 from signalbox.transport.frame_reader import FrameReader, FrameSizeError
 from signalbox.transport.send_queue import read_slice
 from signalbox.transport.socket_address import address_of
@@ -54,7 +55,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         self.bytes_in = self.bytes_out = 0
         self.queued_bytes = 0
         self.busy_seconds = 0.0
-        self.local_address: tuple[str, int] = ("", 0)
+        self.local_address = NO_ADDRESS
 
     # -- called by the owner
 
@@ -110,11 +111,9 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         peer = transport.get_extra_info("peername")
-        if peer is None:
-            self.close(PEER_CLOSED)
-            return
-        self.peer_address = address_of(peer)
-        self.local_address = address_of(transport.get_extra_info("sockname"))
+        if peer is not None:  # None: the peer has reset the connection already
+            self.peer_address = address_of(peer)
+            self.local_address = address_of(transport.get_extra_info("sockname"))
         self._connected(self)
         if self.closed:
             return
@@ -182,8 +181,11 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         outgoing = self._tls.outgoing()
         self._write(outgoing)
         if outgoing and self._tls.outgoing_is_renegotiation:
-            self.fault = TLS_RENEGOTIATION
-            self.close(RENEGOTIATED)
+            self._reject_renegotiation()
+
+    def _reject_renegotiation(self) -> None:
+        self.fault = TLS_RENEGOTIATION
+        self.close(RENEGOTIATED)
 
     def _process(self, data: bytes) -> None:
         """Process plain bytes in any state of the reader."""

@@ -106,7 +106,7 @@ class ClientConnection:
                 self.api_ranges = stop.value.api_ranges
                 self.verified = stop.value.verified
                 self._correlation_id = stop.value.correlation_id
-                self._stream.max_frame_bytes = self._settings.max_frame_bytes
+                self._stream.limit_frames(self._settings.max_frame_bytes)
                 if stop.value.session_lifetime_ms:
                     stay_s = seconds_until_session_end(stop.value.session_lifetime_ms)
                     self._stream.loop.call_later(stay_s, self._leave)

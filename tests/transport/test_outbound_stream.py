@@ -103,6 +103,23 @@ def test_the_memory_of_a_request_is_not_read_after_the_call_and_reading_never_pa
     asyncio.run(main())
 
 
+def test_a_request_of_any_size_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is for responses that a client does not read."""
+
+    async def main() -> None:
+        ours, theirs = await socket_pair()
+        owner = await opened(ours)
+        monkeypatch.setattr("signalbox.transport.stream_channel.MAX_SEND_QUEUE_BYTES", 10)
+        owner.send(bytes(100))
+        assert await read_frame(theirs) == bytes(100)
+        owner.channel.close("the test is over")
+        owner.send(b"too late")
+        assert owner.channel.queued_bytes == 0
+        theirs.close()
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     ("data", "fault", "problem"),
     [

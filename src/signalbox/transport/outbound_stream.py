@@ -65,6 +65,3 @@ class OutboundStream(StreamChannel):
     def _reject_frame(self, error: FrameSizeError) -> None:
         self.fault = error.fault
         self.close(error.response_problem)
-
-    def _reject_renegotiation(self) -> None:
-        """OpenSSL has rejected it; the connection continues."""

@@ -181,11 +181,8 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         outgoing = self._tls.outgoing()
         self._write(outgoing)
         if outgoing and self._tls.outgoing_is_renegotiation:
-            self._reject_renegotiation()
-
-    def _reject_renegotiation(self) -> None:
-        self.fault = TLS_RENEGOTIATION
-        self.close(RENEGOTIATED)
+            self.fault = TLS_RENEGOTIATION
+            self.close(RENEGOTIATED)
 
     def _process(self, data: bytes) -> None:
         """Process plain bytes in any state of the reader."""

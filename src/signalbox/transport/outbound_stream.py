@@ -16,7 +16,7 @@ from signalbox.transport.buffer_pool import BufferPool
 from signalbox.transport.frame_channel import PEER_CLOSED, Chunk, unset
 from signalbox.transport.frame_reader import FrameSizeError
 from signalbox.transport.stream_channel import StreamChannel
-from signalbox.transport.tls.tls_failure import ENDED_EARLY, TlsFailed
+from signalbox.transport.tls.tls_failure import TlsFailed
 from signalbox.transport.tls.tls_session import TlsSession
 
 
@@ -46,7 +46,7 @@ class OutboundStream(StreamChannel):
 
     def close(self, reason: str) -> None:
         if not self._established.done():
-            self._established.set_exception(TlsFailed(ENDED_EARLY if reason == PEER_CLOSED else reason))
+            self._established.set_exception(TlsFailed(reason))
         super().close(reason)
 
     def connection_lost(self, exc: Exception | None) -> None:

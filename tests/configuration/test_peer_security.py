@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from signalbox.client.connection.connection_settings import PLAINTEXT, ConnectionSettings
+from signalbox.client.connection.handshake import login_ready
 from signalbox.client.connection.node import Address
-from signalbox.client.connection.session_end import login_ready
 from signalbox.client.failures import ConnectFailed
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.configuration.peer_security import PeerSecurity

@@ -10,8 +10,9 @@ import pytest
 
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES
-from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
+from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.frame_channel import PEER_CLOSED
 from tests.transport.loopback import Owner, data_channel, framed, read_exactly, read_frame, socket_pair, until
 
 

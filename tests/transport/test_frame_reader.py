@@ -118,6 +118,27 @@ def test_invalid_frame_sizes_are_rejected(size: int) -> None:
     assert reading.frames == torn.frames == alone.frames == []
 
 
+@pytest.mark.parametrize(
+    ("prefix", "fault", "problem"),
+    [
+        (b"\0\0\0\x65", "frame_size", "a frame of 101 bytes is more than the 100 allowed here"),
+        (b"\0\0\0\x03", "frame_size", "a frame of 3 bytes cannot hold a response"),
+        (b"\xff\xff\xff\xff", "frame_size", "a frame of -1 bytes cannot hold a response"),
+        (b"\x15\x03\x03\x00", "tls_on_plaintext", "the peer uses TLS on this port and this client does not"),
+        (b"\x16\x03\x01\x02", "tls_on_plaintext", "the peer uses TLS on this port and this client does not"),
+        (b"HTTP", "frame_size", "the peer uses HTTP: this is not a Kafka port"),
+    ],
+)
+def test_the_first_bytes_of_a_response_name_the_likely_peer(prefix: bytes, fault: str, problem: str) -> None:
+    error = FrameSizeError(int.from_bytes(prefix, signed=True), 100)
+    assert (error.fault, error.response_problem.partition(": check")[0]) == (fault, problem)
+
+
+def test_the_first_bytes_of_a_request_name_tls() -> None:
+    assert str(FrameSizeError(101, 100)) == "frame of 101 bytes, at most 100 are allowed"
+    assert "the peer sent TLS to a listener without TLS" in str(FrameSizeError(0x16030102, 100))
+
+
 def test_the_largest_frame_allowed_passes() -> None:
     reading = Reading(max_frame_bytes=100)
     reading.receive(framed(bytes(100)))

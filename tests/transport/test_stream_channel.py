@@ -13,7 +13,7 @@ import pytest
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import PAUSE_READING_BYTES
 from signalbox.transport.buffer_pool import BufferPool
-from signalbox.transport.data_channel import PEER_CLOSED
+from signalbox.transport.frame_channel import PEER_CLOSED
 from signalbox.transport.stream_channel import StreamChannel
 from signalbox.transport.tls.tls_session import TlsSession
 from tests.transport.loopback import Owner, framed, until

@@ -6,7 +6,7 @@ Read by `ClientSettings.from_properties`, also for `--command-config` of the com
 
 from __future__ import annotations
 
-from signalbox.client.cluster.cluster_id_policy import ClusterIdPolicy
+from signalbox.client.cluster.rebootstrap import ClusterIdPolicy
 from signalbox.client.connection.node import parse_bootstrap_servers
 from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Validator, Value, at_least, one_of
 from signalbox.security.oauth.config_rows import LOGIN_ROWS

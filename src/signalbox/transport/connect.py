@@ -10,11 +10,11 @@ import socket
 import ssl
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
-from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
+from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.socket_address import reject_self_connection, tune
 from signalbox.transport.tls.tls_channel import TlsDataChannel
-from signalbox.transport.tls.tls_failure import ENDED_EARLY, TlsFailed
+from signalbox.transport.tls.tls_failure import TlsFailed
 from signalbox.transport.tls.tls_session import TlsSession
 
 
@@ -75,7 +75,7 @@ async def _handshake(channel: DataChannel) -> DataChannel:
 
     def closed(reason: str) -> None:
         if not established.done():
-            established.set_exception(TlsFailed(ENDED_EARLY if reason == PEER_CLOSED else reason))
+            established.set_exception(TlsFailed(reason))
 
     channel.on_ready, channel.on_closed = ready, closed
     channel.start()

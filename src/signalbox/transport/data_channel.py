@@ -17,7 +17,7 @@ from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
 from signalbox.transport.buffer_pool import PooledBuffer
 from signalbox.transport.channel_output import ChannelOutput
 from signalbox.transport.data_loop import HANGUP, READ, WRITE, DataLoop
-from signalbox.transport.frame_channel import ClosedCallback, OpenCallback
+from signalbox.transport.frame_channel import PEER_CLOSED, unset
 from signalbox.transport.frame_reader import SIZE_BYTES, FrameReader, FrameSizeError
 from signalbox.transport.socket_address import address_of
 
@@ -27,11 +27,6 @@ log = logging.getLogger("signalbox.transport")
 _LARGE_FRAME_BYTES = 65_536
 _MAX_READ_BYTES = 524_288  # one read is part of one slice
 _OWN_SLICE_BYTES = 131_072  # a frame from this size on is handled in slices of its own
-PEER_CLOSED = "the peer closed the connection"
-
-
-def _unset(*_: object) -> None:
-    """The default until the owner of a channel has set its callbacks."""
 
 
 class DataChannel(ChannelOutput):
@@ -39,20 +34,17 @@ class DataChannel(ChannelOutput):
 
     __slots__ = (
         "_arrived_bytes", "_expects_large", "_recv_into", "_size_prefix", "_view", "bytes_in", "local_address",
-        "on_closed", "on_ready",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, max_frame_bytes: int = MAX_FRAME_SIZE_BYTES) -> None:
         """`sock` is connected and non-blocking; it belongs to the channel from now on."""
-        super().__init__(loop, sock, FrameReader(loop.pool, _unset, max_frame_bytes, loop.overdue))
+        super().__init__(loop, sock, FrameReader(loop.pool, unset, max_frame_bytes, loop.overdue))
         self.local_address = address_of(sock.getsockname())
         self._size_prefix = memoryview(bytearray(SIZE_BYTES))
         self._expects_large = False
         self._view = loop.receive_view
         self._recv_into = sock.recv_into
         self._arrived_bytes = 0  # bytes at the end of a large frame that has not had its slice yet
-        self.on_ready: OpenCallback = _unset
-        self.on_closed: ClosedCallback = _unset
         self.bytes_in = 0
 
     def start(self) -> None:
@@ -81,12 +73,7 @@ class DataChannel(ChannelOutput):
         if not self._loop.closed:
             self._loop.unregister(self._sock)
         self._sock.close()
-        # Drop the references between the channel and its owner, so that a closed connection is freed at once and not by
-        # the next garbage collection of cycles, which may be much later.
-        self.on_ready = _unset
-        on_closed, self.on_closed = self.on_closed, _unset
-        self._reader.on_frame = _unset
-        on_closed(reason)
+        self._notify_closed(reason)
 
     # -- called by the loop
 

@@ -22,7 +22,7 @@ from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.limits import SHARED_RECEIVE_BUFFER_BYTES
 from signalbox.transport.buffer_pool import BufferPool
 from signalbox.transport.page_cache import PageCache
-from signalbox.transport.tls.handshake_threads import HandshakeThreads
+from signalbox.transport.tls.tls_session import HandshakeThreads
 
 log = logging.getLogger("signalbox.transport")
 

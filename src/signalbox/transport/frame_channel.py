@@ -1,4 +1,4 @@
-"""The interface of both kinds of channel: length-prefixed frames in, length-prefixed frames out.
+"""The interface of all kinds of channel: length-prefixed frames in, length-prefixed frames out.
 
 A channel owns one socket. It delivers frames to `on_frame`, one at a time and in order; `mute()` stops that until
 `unmute()`. `on_frame(frame, buffer)`: `frame` is a memoryview without the 4-byte size. If `buffer` is None, the memory
@@ -18,6 +18,12 @@ Chunk = bytes | bytearray | memoryview | FileSlice
 FrameCallback = Callable[[memoryview, PooledBuffer | None], None]
 ClosedCallback = Callable[[str], None]
 OpenCallback = Callable[[], None]
+
+PEER_CLOSED = "the peer closed the connection"
+
+
+def unset(*_: object) -> None:
+    """A callback of a channel until its owner has set one, and again when the channel is closed."""
 
 
 class FrameChannel(Protocol):

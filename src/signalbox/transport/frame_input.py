@@ -12,9 +12,10 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from signalbox.transport.frame_channel import FrameCallback
+from signalbox.transport.frame_channel import ClosedCallback, FrameCallback, OpenCallback, unset
 from signalbox.transport.frame_reader import FrameReader, FrameSizeError
 
+NO_ADDRESS = ("", 0)
 log = logging.getLogger("signalbox.transport")
 
 
@@ -22,10 +23,11 @@ class FrameInput(ABC):
     """The base of the channels. `fault` is what the peer did wrong, "" if nothing."""
 
     __slots__ = (
-        "_closing", "_held", "_owner_muted", "_reader", "_resuming", "closed", "fault", "peer_address",
+        "_closing", "_held", "_owner_muted", "_reader", "_resuming", "closed", "fault", "on_closed", "on_ready",
+        "peer_address",
     )  # fmt: skip
 
-    def __init__(self, reader: FrameReader, peer_address: tuple[str, int] = ("", 0)) -> None:
+    def __init__(self, reader: FrameReader, peer_address: tuple[str, int] = NO_ADDRESS) -> None:
         self._reader = reader
         self._owner_muted = False
         self._held = False
@@ -34,6 +36,8 @@ class FrameInput(ABC):
         self.closed = False
         self.fault = ""
         self.peer_address = peer_address
+        self.on_ready: OpenCallback = unset
+        self.on_closed: ClosedCallback = unset
 
     @property
     def on_frame(self) -> FrameCallback:
@@ -121,6 +125,14 @@ class FrameInput(ABC):
         """A bug in the layers above: close this connection, keep the loop."""
         log.error("Unexpected error, connection of %s is closed", self.peer_address, exc_info=error)
         self.close(f"internal error: {error!r}")
+
+    def _notify_closed(self, reason: str) -> None:
+        """Call `on_closed`, and drop the references between the channel and its owner, so that a closed connection is
+        freed at once and not by the next garbage collection of cycles, which may be much later."""
+        self.on_ready = unset
+        on_closed, self.on_closed = self.on_closed, unset
+        self._reader.on_frame = unset
+        on_closed(reason)
 
     @abstractmethod
     def close(self, reason: str) -> None: ...

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _read_size = Struct(">i").unpack_from
 SIZE_BYTES = 4
+MIN_RESPONSE_BYTES = 4  # the correlation id
+_HTTP = int.from_bytes(b"HTTP")
 
 
 def _never() -> bool:
@@ -31,15 +33,30 @@ def _never() -> bool:
 
 class FrameSizeError(ValueError):
     """The peer announced a frame of a size that is not allowed, or it sent TLS. `fault` is the label under which it is
-    counted."""
+    counted. The text is for the peer of a listener; for a peer that should be a broker it is `response_problem`."""
 
     def __init__(self, size: int, max_bytes: int) -> None:
+        self._size = size
+        self._max_bytes = max_bytes
         if is_tls(size):
             self.fault = TLS_ON_PLAINTEXT
             super().__init__("the peer sent TLS to a listener without TLS: check its security.protocol, or the port")
         else:
             self.fault = "frame_size"
             super().__init__(f"frame of {size} bytes, at most {max_bytes} are allowed")
+
+    @property
+    def response_problem(self) -> str:
+        """Why this is not the size of a response. A TLS alert read as a size is 350 MB and has crashed clients
+        (misroute story 8)."""
+        size = self._size
+        if self.fault == TLS_ON_PLAINTEXT:
+            return "the peer uses TLS on this port and this client does not: check security.protocol"
+        if size == _HTTP:
+            return "the peer uses HTTP: this is not a Kafka port"
+        if size < MIN_RESPONSE_BYTES:
+            return f"a frame of {size} bytes cannot hold a response"
+        return f"a frame of {size} bytes is more than the {self._max_bytes} allowed here"
 
 
 class FrameReader:

@@ -1,6 +1,7 @@
-"""A connection of the control plane: the `FrameChannel` interface on plain asyncio, outside the data loop.
+"""A connection on plain asyncio, outside the data loop, with the `FrameChannel` interface.
 
-Responses here are small. A large file slice (a fetch on a control plane that is not forced) is read piece by piece as
+Inbound it is a connection of the control plane; `outbound_stream.py` is the outbound one. Responses here are small. A
+large file slice (a fetch on a control plane that is not forced) is read piece by piece as
 the peer accepts it, between asyncio's water marks.
 """
 
@@ -14,9 +15,8 @@ from collections.abc import Callable, Sequence
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES
 from signalbox.transport.buffer_pool import BufferPool, PooledBuffer
-from signalbox.transport.data_channel import PEER_CLOSED
-from signalbox.transport.frame_channel import Chunk, ClosedCallback, OpenCallback
-from signalbox.transport.frame_input import FrameInput
+from signalbox.transport.frame_channel import PEER_CLOSED, Chunk, unset
+from signalbox.transport.frame_input import NO_ADDRESS, FrameInput
 from signalbox.transport.frame_reader import FrameReader, FrameSizeError
 from signalbox.transport.send_queue import read_slice
 from signalbox.transport.socket_address import address_of
@@ -33,10 +33,6 @@ _PIECE_BYTES = 262_144
 _RECORD_BYTES = 16_384  # the most that one read of TLS returns
 
 
-def _unset(*_: object) -> None:
-    """The default until the owner of a channel has set its callbacks."""
-
-
 class StreamChannel(FrameInput, asyncio.Protocol):
     """`connected(channel)` is called when TCP is established; it sets the callbacks. `on_ready` follows after TLS."""
 
@@ -50,18 +46,16 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         self._pool = pool
         self._connected = connected
         self._tls = tls
-        super().__init__(FrameReader(pool, _unset, max_frame_bytes))
+        super().__init__(FrameReader(pool, unset, max_frame_bytes))
         self._chunks: deque[Chunk] = deque()
         self._transport: asyncio.Transport | None = None
         self._writable = True
-        self.on_ready: OpenCallback = _unset
-        self.on_closed: ClosedCallback = _unset
         self.active_at = time.monotonic()
         self.stalled_since: float | None = None
         self.bytes_in = self.bytes_out = 0
         self.queued_bytes = 0
         self.busy_seconds = 0.0
-        self.local_address: tuple[str, int] = ("", 0)
+        self.local_address = NO_ADDRESS
 
     # -- called by the owner
 
@@ -102,10 +96,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         self.queued_bytes = 0
         if self._transport is not None:
             self._transport.abort()
-        self.on_ready = _unset  # drop the reference to the owner, as in `data_channel.py`
-        on_closed, self.on_closed = self.on_closed, _unset
-        self._reader.on_frame = _unset
-        on_closed(reason)
+        self._notify_closed(reason)
 
     def close_after_flush(self, reason: str) -> None:
         if self.closed:
@@ -120,11 +111,9 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         peer = transport.get_extra_info("peername")
-        if peer is None:
-            self.close(PEER_CLOSED)
-            return
-        self.peer_address = address_of(peer)
-        self.local_address = address_of(transport.get_extra_info("sockname"))
+        if peer is not None:  # None: the peer has reset the connection already
+            self.peer_address = address_of(peer)
+            self.local_address = address_of(transport.get_extra_info("sockname"))
         self._connected(self)
         if self.closed:
             return
@@ -279,6 +268,4 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         self._transport.close()
         self.closed = True
         self._reader.discard()
-        self.on_ready = _unset  # drop the reference to the owner, as in `data_channel.py`
-        on_closed, self.on_closed = self.on_closed, _unset
-        on_closed(reason)
+        self._notify_closed(reason)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.client.inter_broker.death_probe import DeathProbe
-from signalbox.client.inter_broker.peer_channels import PeerChannels
+from signalbox.client.inter_broker.peer_channels import DeathProbe, PeerChannels
 from signalbox.common.ids import new_uuid
 from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
 from signalbox.configuration.policies import audited

@@ -28,7 +28,7 @@ from signalbox.server.stored_users import StoredUsers
 from signalbox.server.telemetry import Telemetry
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.poll_gaps import MeasuredLoop
-from signalbox.transport.tls.handshake_threads import HandshakeThreads
+from signalbox.transport.tls.tls_session import HandshakeThreads
 from signalbox.wiring.component import Component, RunningComponents
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from signalbox.client.cluster.cluster_id_policy import ClusterIdPolicy
 from signalbox.client.cluster.quarantine import Quarantine
-from signalbox.client.cluster.rebootstrap import Rebootstrap, RecoveryPolicy
+from signalbox.client.cluster.rebootstrap import ClusterIdPolicy, Rebootstrap, RecoveryPolicy
 from signalbox.client.cluster.rebootstrap_table import Action, Phase
 from signalbox.client.connection.node import Address, Identity
 
@@ -244,3 +243,33 @@ def test_two_starts_for_another_reason_too_close_together_pause_in_between() -> 
     assert receive(it, B, 20) is Action.START_OVER
     assert it.phase is Phase.PAUSED
     assert it.wake_at_ms() == 1_000
+
+
+@pytest.mark.spec("R6")
+def test_follow_takes_every_cluster() -> None:
+    policy = ClusterIdPolicy("follow")
+    policy.adopted("a")
+    assert policy.accepts("b")
+    assert policy.accepts(None)
+
+
+@pytest.mark.spec("R6")
+def test_a_pin_takes_one() -> None:
+    policy = ClusterIdPolicy("pin:a")
+    assert [policy.accepts(cluster_id) for cluster_id in ("a", "b", None)] == [True, False, False]
+
+
+@pytest.mark.spec("R6")
+def test_pin_first_keeps_the_first_one_it_meets() -> None:
+    policy = ClusterIdPolicy("pin-first")
+    assert policy.accepts("a")
+    policy.adopted("a")
+    policy.adopted("b")
+    assert [policy.accepts(cluster_id) for cluster_id in ("a", "b", None)] == [True, False, False]
+
+
+@pytest.mark.spec("R6")
+@pytest.mark.parametrize("text", ["", "pin:", "pin", "first", "Follow"])
+def test_anything_else_is_rejected(text: str) -> None:
+    with pytest.raises(ValueError, match="none of follow, pin-first, pin:"):
+        ClusterIdPolicy(text)

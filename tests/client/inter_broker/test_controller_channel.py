@@ -8,7 +8,7 @@ import pytest
 
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address, Node
-from signalbox.client.inter_broker.controller_channel import ControllerChannel
+from signalbox.client.inter_broker.controller_channel import ControllerChannel, ControllerRequest
 from signalbox.common.limits import MAX_FORWARDS_QUEUED
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
@@ -254,3 +254,12 @@ def test_a_closed_channel_answers_at_once() -> None:
         assert raised.value.error == Error.NETWORK_EXCEPTION
 
     with_channel(test)
+
+
+def test_requests_keep_the_place_they_came_at() -> None:
+    async def run() -> None:
+        future = asyncio.get_running_loop().create_future()
+        first, second = (ControllerRequest(number, AllocateProducerIdsRequest(), future) for number in (1, 2))
+        assert sorted([second, first]) == [first, second]
+
+    asyncio.run(run())

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import asyncio
 
-from signalbox.client.cluster.cluster_id_policy import ClusterIdPolicy
 from signalbox.client.cluster.quarantine import Quarantine
-from signalbox.client.cluster.rebootstrap import Rebootstrap, RecoveryPolicy
+from signalbox.client.cluster.rebootstrap import ClusterIdPolicy, Rebootstrap, RecoveryPolicy
 from signalbox.client.cluster.rebootstrap_table import Action
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address

@@ -2,13 +2,22 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from signalbox.client.cluster.metadata_view import MetadataView, TopicView
-from signalbox.client.sender.produce_exchange import answers_by_partition, produce_request
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.sender.produce_exchange import ProducerIds, answers_by_partition, produce_request
 from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.init_producer_id import InitProducerIdResponse
 from signalbox.protocol.messages.produce import ProduceResponse
 from signalbox.protocol.records.batch_header import read_batch_header
 from signalbox.protocol.records.record_batch import Record
+from signalbox.testing.switchboard import Switchboard
+from tests.client.crossed_cluster import with_client
+from tests.client.loopback_cluster import LoopbackCluster
 
 VIEW = MetadataView()
 VIEW.topics = {name: TopicView(name, name.encode() * 16) for name in "tu"}
@@ -45,3 +54,32 @@ def test_answers_are_found_by_name_and_by_id() -> None:
     assert answers_by_partition(by_name, VIEW) == {TopicPartition("t", 4): row}
     assert answers_by_partition(by_id, VIEW) == {TopicPartition("u", 4): row}
     assert answers_by_partition(unknown, VIEW) == {}
+
+
+def test_an_id_is_kept_until_it_is_spent_or_the_cluster_is_another() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.topic("t1")
+        ids = ProducerIds(client)
+        first = await ids.have(set())
+        assert first is not None
+        assert await ids.have({-1}) is first
+        second = await ids.have({first.producer_id})
+        assert second is not None
+        assert (second.producer_id, second.cluster_id) == (first.producer_id + 1, "cluster-A")
+        client.view.cluster_id = "cluster-B"
+        third = await ids.have(set())
+        assert third is not None
+        assert third.cluster_id == "cluster-B"
+
+    with_client(test, size=1)
+
+
+def test_a_rejection_is_raised() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        cluster.brokers[1].scripts[ApiKey.INIT_PRODUCER_ID] = lambda request, version: InitProducerIdResponse(
+            error_code=Error.CLUSTER_AUTHORIZATION_FAILED
+        )
+        with pytest.raises(KafkaError, match="no producer id"):
+            await ProducerIds(client).have(set())
+
+    with_client(test, size=1)

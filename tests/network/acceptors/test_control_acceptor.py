@@ -9,6 +9,7 @@ from signalbox.common.audit_event import AuditKind
 from signalbox.network.acceptors.control_acceptor import ControlAcceptor
 from signalbox.protocol.api_table import ApiKey
 from signalbox.transport.buffer_pool import BufferPool
+from signalbox.transport.frame_channel import FrameChannel
 from tests.network.acceptors.test_acceptor import listening
 from tests.network.serving import serving
 from tests.transport.loopback import until
@@ -82,6 +83,47 @@ def test_new_connections_are_accepted_one_by_one_after_requests_of_open_ones() -
             each.close()
 
     asyncio.run(main())
+
+
+def test_a_connection_that_was_reset_before_it_was_accepted_is_not_counted() -> None:
+    async def main() -> None:
+        registry = RecordingRegistry()
+        sock, address = listening()
+        acceptor = ControlAcceptor(
+            asyncio.get_running_loop(),
+            sock,
+            registry,  # type: ignore[arg-type]
+            BufferPool(),
+        )
+        peer = socket.create_connection(address)
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        peer.close()
+        acceptor.start()
+        await until(lambda: len(registry.calls) == 2)
+        acceptor.stop()
+        assert registry.calls == ["accept", "release"]
+
+    asyncio.run(main())
+
+
+class RecordingRegistry:
+    """A connection registry that accepts each new connection and records what follows."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def accept(self, sock: socket.socket, address: str) -> bool:
+        self.calls.append("accept")
+        return True
+
+    def register(self, channel: FrameChannel) -> None:
+        self.calls.append("register")
+
+    def release(self, address: str) -> None:
+        self.calls.append("release")
+
+    def wait_seconds(self) -> float:
+        return 0.0
 
 
 class RejectingRegistry:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.file_slice import FileSlice
-from signalbox.transport.data_channel import PEER_CLOSED
 from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.frame_channel import PEER_CLOSED
 from signalbox.transport.tls.tls_channel import TlsDataChannel
 from signalbox.transport.tls.tls_session import TlsSession
 from tests.transport.loopback import Owner, framed, socket_pair

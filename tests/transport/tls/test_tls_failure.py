@@ -6,7 +6,8 @@ import pytest
 
 from signalbox.security.tls.contexts import client_context, server_context
 from signalbox.security.tls.settings import TlsSettings
-from signalbox.transport.tls.tls_failure import broken_reason, failure_kind, failure_reason
+from signalbox.transport.frame_channel import PEER_CLOSED
+from signalbox.transport.tls.tls_failure import TlsFailed, broken_reason, failure_kind, failure_reason
 from signalbox.transport.tls.tls_records import NotTls
 from tests.security.certificates import Authority
 from tests.security.tls.handshakes import AUTHORITY, TRUSTING, inline, shake_hands
@@ -19,6 +20,11 @@ def reason(server: TlsSettings, client: TlsSettings = TRUSTING, host: str = "loc
         shake_hands(server_context(server), client_context(client), host)
     assert failure_kind(raised.value) == "tls_handshake"
     return failure_reason(raised.value)
+
+
+def test_a_peer_that_closes_during_the_handshake_may_be_without_tls() -> None:
+    assert "perhaps its port is without TLS" in str(TlsFailed(PEER_CLOSED))
+    assert str(TlsFailed("the reason")) == "the reason"
 
 
 @pytest.mark.spec("L7")

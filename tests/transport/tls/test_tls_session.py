@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
@@ -11,7 +12,7 @@ from signalbox.security.tls.contexts import client_context, server_context
 from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.security.tls.settings import TlsSettings
 from signalbox.transport.tls.tls_records import NotTls
-from signalbox.transport.tls.tls_session import TlsSession
+from signalbox.transport.tls.tls_session import HandshakeThreads, TlsSession
 from tests.security.tls.handshakes import AUTHORITY
 
 
@@ -211,3 +212,23 @@ def test_a_wrong_host_name_is_rejected_by_the_client() -> None:
             await shake_hands(server, client)
 
     with_sessions(test)
+
+
+@pytest.mark.spec("C1")
+def test_a_full_data_plane_does_not_delay_the_control_plane() -> None:
+    threads = HandshakeThreads()
+    held = threading.Event()
+    waiting = [threads.data.submit(held.wait) for _ in range(100)]
+    assert threads.control.submit(lambda: threading.current_thread().name).result(10) == "tls-control_0"
+    assert not any(step.done() for step in waiting)
+    held.set()
+    threads.close()
+
+
+def test_no_thread_before_the_first_handshake() -> None:
+    before = threading.active_count()
+    threads = HandshakeThreads()
+    assert threading.active_count() == before
+    threads.close()
+    with pytest.raises(RuntimeError):
+        threads.data.submit(print)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from signalbox.client.admin_apis.admin_call import RETRIED, AdminCall, AdminResult, left_ms, result_of
-from signalbox.client.cluster.coordinator_lookup import find_coordinator
+from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import ClientFailure
@@ -16,9 +16,12 @@ from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest
 from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest
+from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.list_groups import ListGroupsRequest
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
+
+GROUP, TRANSACTION = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,3 +209,24 @@ class GroupAdmin(AdminCall):
                     raise
             tries += 1
             await self.client.pause(tries, deadline)
+
+
+async def find_coordinator(
+    client: ClusterClient, key: str, key_type: int = GROUP, *, timeout_ms: float | None = None
+) -> int:
+    """The coordinator's node id, by FindCoordinator at any version, from any node.
+
+    KafkaError (COORDINATOR_NOT_AVAILABLE and others) when the response has an error.
+    """
+
+    def build(connection: ClientConnection) -> Any:
+        batched = connection.version_for(FindCoordinatorRequest()) >= 4
+        return FindCoordinatorRequest(
+            key="" if batched else key, key_type=key_type, coordinator_keys=[key] if batched else []
+        )
+
+    response = await client.request_any(build, timeout_ms=timeout_ms)
+    row = response.coordinators[0] if response.coordinators else response
+    if row.error_code != Error.NONE:
+        raise KafkaError(Error.of(row.error_code), row.error_message)
+    return int(row.node_id)

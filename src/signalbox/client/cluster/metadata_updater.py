@@ -14,11 +14,10 @@ from contextlib import aclosing
 
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster.bootstrap import Seeds
-from signalbox.client.cluster.cluster_id_policy import ClusterIdPolicy
 from signalbox.client.cluster.connection_pool import ConnectionPool
 from signalbox.client.cluster.metadata_view import MetadataView
 from signalbox.client.cluster.quarantine import Quarantine
-from signalbox.client.cluster.rebootstrap import Rebootstrap
+from signalbox.client.cluster.rebootstrap import ClusterIdPolicy, Rebootstrap
 from signalbox.client.cluster.rebootstrap_table import Action, Phase
 from signalbox.client.connection.node import Node, Purpose
 from signalbox.client.failures import ClientFailure, Misrouted

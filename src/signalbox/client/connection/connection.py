@@ -13,9 +13,8 @@ from typing import Any
 from signalbox.client.connection.api_ranges import ApiRanges
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.frame_stream import FrameStream
-from signalbox.client.connection.handshake import handshake
+from signalbox.client.connection.handshake import LEAVING, handshake, login_ready, seconds_until_session_end
 from signalbox.client.connection.node import Address, Identity
-from signalbox.client.connection.session_end import LEAVING, login_ready, seconds_until_session_end
 from signalbox.client.connection.stream_opener import StreamOpener
 from signalbox.client.connection.wire_frames import Chunk, api_key_of, decode_response, encode_request
 from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke
@@ -106,7 +105,7 @@ class ClientConnection:
                 self.api_ranges = stop.value.api_ranges
                 self.verified = stop.value.verified
                 self._correlation_id = stop.value.correlation_id
-                self._stream.max_frame_bytes = self._settings.max_frame_bytes
+                self._stream.limit_frames(self._settings.max_frame_bytes)
                 if stop.value.session_lifetime_ms:
                     stay_s = seconds_until_session_end(stop.value.session_lifetime_ms)
                     self._stream.loop.call_later(stay_s, self._leave)

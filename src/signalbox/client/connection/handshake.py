@@ -9,10 +9,15 @@ data loop's replica channels drive the same one. Rules (SPEC R1, R2, R4):
 * The error code is checked before the list of APIs: both 42 and 129 come with an empty list.
 * On SASL listeners Apache brokers compare the identity only after authentication, so ApiVersions is repeated then;
   there is never a second *successful* one before it.
+
+Before it, `login_ready` waits for what the login needs. SASL sessions end (KIP-368): Kafka's clients re-authenticate on
+the same connection. Ours close it shortly before the session ends and connect again, after Kafka's fractions of the
+lifetime. No request is lost, because a connection is closed when none is in flight.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +35,8 @@ from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, Sas
 from signalbox.security.oauth.login_token import TokenUnavailable
 from signalbox.security.sasl.mechanism import SaslError
 
+LEAVING = "the SASL session ends soon: connecting again"
+_SESSION_SHARE, _SESSION_JITTER = 0.85, 0.1
 _IDENTITY_FROM_VERSION = 5
 
 Exchange = Generator[bytes, bytes | memoryview, "HandshakeResult"]
@@ -166,3 +173,21 @@ def _authenticate(
             raise rejected(f"the broker is not trusted: {error}") from error
         lifetime_ms = response.session_lifetime_ms
     return lifetime_ms
+
+
+def seconds_until_session_end(session_lifetime_ms: int) -> float:
+    """The time in seconds after which a connection should be closed, with random jitter."""
+    return session_lifetime_ms / 1000 * (_SESSION_SHARE + _SESSION_JITTER * random.random())
+
+
+async def login_ready(address: Address, settings: ConnectionSettings) -> None:
+    """Wait for what the login needs (a token). ConnectFailed without it, or when no connection may be made."""
+    if settings.security.unusable:
+        raise ConnectFailed(address, "resolve", settings.security.unusable)
+    login = settings.security.sasl
+    if login is None or login.ready is None:
+        return
+    try:
+        await login.ready()
+    except TokenUnavailable as error:
+        raise ConnectFailed(address, "sasl", str(error)) from error

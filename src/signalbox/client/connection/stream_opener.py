@@ -17,7 +17,6 @@ from signalbox.client.failures import ConnectFailed
 from signalbox.transport.socket_address import reject_self_connection
 from signalbox.transport.tls.tls_failure import TlsFailed
 from signalbox.transport.tls.tls_session import TlsSession
-from signalbox.transport.tls.tls_stream import TlsStream
 
 
 async def resolve(address: Address) -> list[str]:
@@ -76,20 +75,12 @@ class StreamOpener:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await loop.sock_connect(sock, (ip, self._address.port))
             reject_self_connection(sock)
-            stream = FrameStream(self._address, self._settings.max_handshake_frame_bytes)
-            tls = self._settings.security.tls
-            if tls is None:
-                await loop.create_connection(lambda: stream, sock=sock)
-                return stream
-            self.stage = "tls"
-            session = TlsSession(tls.context, tls.handshakes, server_side=False, server_hostname=self._address.host)
-            protected = TlsStream(session, stream)
-            transport, _ = await loop.create_connection(lambda: protected, sock=sock)
-            try:
-                await protected.established
-            except BaseException:
-                transport.abort()
-                raise
+            tls, session = self._settings.security.tls, None
+            if tls is not None:
+                self.stage = "tls"
+                session = TlsSession(tls.context, tls.handshakes, server_side=False, server_hostname=self._address.host)
+            stream = FrameStream(self._address, self._settings.max_handshake_frame_bytes, session)
+            await stream.open(sock)
         except BaseException:
             sock.close()
             raise

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from signalbox.common.backoff import Backoff
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.security.oauth.login_token import LoginToken, RefreshWindow, TokenSource, TokenUnavailable
-from signalbox.transport.refresh_thread import start_refresh_thread
+from signalbox.transport.url_fetch import start_refresh_thread
 
 log = logging.getLogger(__name__)
 

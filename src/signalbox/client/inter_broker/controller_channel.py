@@ -22,17 +22,36 @@ from typing import Any
 from signalbox.client.connection.api_ranges import ApiRanges
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.connection_settings import ConnectionSettings
-from signalbox.client.connection.wire_frames import Chunk
+from signalbox.client.connection.wire_frames import Chunk, decode_response
 from signalbox.client.failures import ClientFailure, VersionUnsupported
 from signalbox.client.inter_broker.controller_connections import ControllerConnections, ControllerLookup
-from signalbox.client.inter_broker.controller_request import ControllerRequest
 from signalbox.common.ids import FORWARDING_ID_TAG
 from signalbox.common.limits import MAX_FORWARDS_IN_FLIGHT, MAX_FORWARDS_QUEUED
 from signalbox.common.metrics import MetricName, Metrics
+from signalbox.protocol.api_table import API_TABLE
 from signalbox.protocol.error_table import Error, KafkaError, has_not_controller_error
 from signalbox.protocol.messages.envelope import EnvelopeRequest
 
 _CLOSED = "the channel to the controller is closed"
+
+
+class ControllerRequest:
+    """One request to the active controller. Ordered by `number`, so that a retried request keeps its position."""
+
+    __slots__ = ("future", "message", "number", "version")
+
+    def __init__(self, number: int, message: Any, future: asyncio.Future[Any]) -> None:
+        self.number = number
+        self.message = message
+        self.future = future
+        self.version = -1
+
+    def __lt__(self, other: ControllerRequest) -> bool:
+        return self.number < other.number
+
+    def decode(self, payload: Chunk) -> Any:
+        """The decoded response; DecodeError when the payload is invalid."""
+        return decode_response(API_TABLE[self.message.api_key].response, payload, self.version)
 
 
 class ControllerChannel:

@@ -1,9 +1,10 @@
-"""All channels from the active controller to the brokers, for the controller's effects port."""
+"""All channels from the active controller to the brokers, for the controller's effects port, and the probe that
+confirms that a broker whose connections closed is dead."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from signalbox.client.connection.connection_settings import ConnectionSecurity, ConnectionSettings
@@ -14,6 +15,7 @@ from signalbox.common.metrics import MetricName, Metrics
 
 Secure = Callable[[Endpoint], ConnectionSecurity | None]
 
+_PROBE_TIMEOUT_SECONDS = 1.0
 _GROUP, _TYPE = "kafka.controller", "ControllerChannelManager"
 _QUEUE_SIZE = MetricName(_GROUP, _TYPE, "QueueSize")
 _MISROUTES = MetricName("signalbox.client", "BrokerChannel", "MisroutedConnections")
@@ -85,3 +87,32 @@ class PeerChannels:
             self.remove_broker(broker_id)
         while self._closing:
             await asyncio.gather(*self._closing, return_exceptions=True)
+
+
+async def _is_closed_port(endpoint: Endpoint) -> bool:
+    try:
+        async with asyncio.timeout(_PROBE_TIMEOUT_SECONDS):
+            _, writer = await asyncio.open_connection(endpoint.host, endpoint.port)
+    except ConnectionRefusedError:
+        return True
+    except (OSError, TimeoutError):
+        return False
+    # A socket that is connected to itself: nothing listens on the port.
+    dead = bool(writer.get_extra_info("sockname") == writer.get_extra_info("peername"))
+    if dead:
+        writer.transport.abort()
+    writer.close()
+    return dead
+
+
+class DeathProbe:
+    """The controller's BrokerProbe: a TCP connect to each address of a dead broker ends with ECONNREFUSED.
+
+    A closed connection is only a hint; the probe confirms it at once. A stopped process (SIGSTOP) is not dead: the
+    kernel still accepts its connections.
+    """
+
+    async def confirm_dead(self, broker_id: int, endpoints: Sequence[Endpoint]) -> bool:
+        """Whether every address of the broker refuses connections. False without addresses: nothing is known then."""
+        closed_ports = await asyncio.gather(*map(_is_closed_port, endpoints))
+        return bool(closed_ports) and all(closed_ports)

@@ -16,9 +16,15 @@ from typing import Any
 
 from signalbox.client.connection.api_ranges import ApiRanges
 from signalbox.client.connection.connection_settings import ConnectionSettings
-from signalbox.client.connection.handshake import Exchange, HandshakeResult, handshake
+from signalbox.client.connection.handshake import (
+    LEAVING,
+    Exchange,
+    HandshakeResult,
+    handshake,
+    login_ready,
+    seconds_until_session_end,
+)
 from signalbox.client.connection.node import Address, Identity
-from signalbox.client.connection.session_end import LEAVING, login_ready, seconds_until_session_end
 from signalbox.client.connection.stream_opener import tls_failed
 from signalbox.client.connection.wire_frames import decode_response, encode_request
 from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke

@@ -10,9 +10,8 @@ from typing import Any
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ClientFailure, ConnectFailed, DeadlinePassed, NoUsableNode, VersionUnsupported
 from signalbox.client.sender.batch_action import NOT_APPENDED, BatchAction, action_after
-from signalbox.client.sender.produce_exchange import Sending, answers_by_partition, produce_request
+from signalbox.client.sender.produce_exchange import ProducerIds, Sending, answers_by_partition, produce_request
 from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
-from signalbox.client.sender.producer_ids import ProducerIds
 from signalbox.common.backoff import backoff_after
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError

@@ -13,6 +13,8 @@ from typing import Any
 from signalbox.network.acceptors.acceptor import StreamAcceptor
 from signalbox.network.connection_registry import ConnectionRegistry
 from signalbox.transport.buffer_pool import BufferPool
+from signalbox.transport.frame_channel import PEER_CLOSED
+from signalbox.transport.frame_input import NO_ADDRESS
 from signalbox.transport.socket_address import address_of
 from signalbox.transport.stream_channel import StreamChannel
 from signalbox.transport.tls.tls_session import TlsFactory
@@ -51,6 +53,9 @@ class ControlAcceptor(StreamAcceptor):
 
         def connected(channel: StreamChannel) -> None:
             nonlocal registered
+            if channel.peer_address == NO_ADDRESS:
+                channel.close(PEER_CLOSED)
+                return
             registered = True
             connection = self._registry.register(channel)
             channel.max_frame_bytes = self._registry.listener.setup_frame_bytes

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 
 from signalbox.common.backoff import Backoff
 from signalbox.security.oauth.key_set import KeySet, KeySetError, parse_key_set
-from signalbox.transport.refresh_thread import start_refresh_thread
-from signalbox.transport.url_fetch import FetchFailed, UrlRequest, fetch
+from signalbox.transport.url_fetch import FetchFailed, UrlRequest, fetch, start_refresh_thread
 
 log = logging.getLogger(__name__)
 

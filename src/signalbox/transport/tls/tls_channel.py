@@ -6,8 +6,9 @@ from __future__ import annotations
 import socket
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
-from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
+from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import WRITE, DataLoop
+from signalbox.transport.frame_channel import PEER_CLOSED
 from signalbox.transport.frame_reader import FrameSizeError
 from signalbox.transport.send_queue import SendQueue
 from signalbox.transport.tls.tls_failure import (

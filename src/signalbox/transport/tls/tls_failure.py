@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ssl
 
+from signalbox.transport.frame_channel import PEER_CLOSED
 from signalbox.transport.tls.tls_records import NotTls
 
 TLS_HANDSHAKE, PLAINTEXT_ON_TLS, TLS_ON_PLAINTEXT = "tls_handshake", "plaintext_on_tls", "tls_on_plaintext"
 TLS_RENEGOTIATION = "tls_renegotiation"
 RENEGOTIATED = "the peer asked for a TLS renegotiation, which is rejected"
 
-ENDED_EARLY = "the peer ended the connection during the TLS handshake: perhaps its port is without TLS"
+_ENDED_EARLY = "the peer ended the connection during the TLS handshake: perhaps its port is without TLS"
 
 
 class TlsFailed(ConnectionError):
-    """An outbound connection without a TLS handshake; the text says why."""
+    """An outbound connection without a TLS handshake; the text says why. `reason` is why the channel was closed."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(_ENDED_EARLY if reason == PEER_CLOSED else reason)
 
 
 # OpenSSL's reason → the explanation for the operator.

@@ -1,8 +1,8 @@
 """One TLS connection over memory BIOs: ciphertext in and out, plaintext in and out, no socket.
 
-The steps of a handshake need much CPU time (about 1 ms each), so they run on threads (`handshake_threads.py`). A step
-begins when a complete record has arrived. Only the step uses the OpenSSL object then: bytes that arrive meanwhile wait
-(`tls_records.py`). Everything else happens on the loop's thread.
+The steps of a handshake need much CPU time (about 1 ms each), so they run on threads (`HandshakeThreads`), where
+OpenSSL releases the interpreter's lock. A step begins when a complete record has arrived. Only the step uses the
+OpenSSL object then: bytes that arrive meanwhile wait (`tls_records.py`). Everything else happens on the loop's thread.
 """
 
 from __future__ import annotations
@@ -10,9 +10,26 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 
 from signalbox.transport.tls.tls_records import TlsRecords
+
+
+class HandshakeThreads:
+    """One per process; the owner of the data loop creates it. The threads start with the first handshake.
+
+    Two are for the data plane, and one for the control plane and for connections to other brokers, so that a large
+    number of connecting clients does not delay a broker's requests to its controller (KIP-291).
+    """
+
+    def __init__(self) -> None:
+        self.data = ThreadPoolExecutor(2, thread_name_prefix="tls-data")
+        self.control = ThreadPoolExecutor(1, thread_name_prefix="tls-control")
+
+    def close(self) -> None:
+        """Start no more steps."""
+        for executor in (self.data, self.control):
+            executor.shutdown(wait=False, cancel_futures=True)
 
 
 class TlsSession:

@@ -18,7 +18,7 @@ from signalbox.controller.decision import Decision, Effect, Inputs, LeadersAnnou
 from signalbox.controller.partitions.election import Strategy, propose
 from signalbox.controller.partitions.partition_control import bring_online, elected, has_live_leader
 from signalbox.controller.records import PartitionCreated, PartitionStateChanged
-from signalbox.controller.store.corrupt_entries import rejection
+from signalbox.controller.store.topic_corruption import rejection
 from signalbox.controller.visibility import LeadersSeen
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse

@@ -17,7 +17,7 @@ from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.partitions.reassignment import Moves
-from signalbox.controller.store.corrupt_entries import rejection
+from signalbox.controller.store.topic_corruption import rejection
 from signalbox.metadata.entries.topic_assignment import ReplicaAssignment
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_partition_reassignments import (

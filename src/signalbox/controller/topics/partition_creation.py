@@ -16,7 +16,7 @@ from signalbox.controller.context import ControlledTopic, ControllerContext
 from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced, Visibility
 from signalbox.controller.partitions.partition_control import first_state
 from signalbox.controller.records import PartitionCreated, Record, TopicAssignmentChanged
-from signalbox.controller.store.corrupt_entries import rejection
+from signalbox.controller.store.topic_corruption import rejection
 from signalbox.controller.topics.assignment import manual_assignment
 from signalbox.controller.topics.placement import Placement, PlacementRequest, place_replicas
 from signalbox.controller.topics.topic_control import usable_racks

@@ -20,7 +20,7 @@ from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced, Vi
 from signalbox.controller.partitions.partition_control import first_state
 from signalbox.controller.ports import PolicyViolation
 from signalbox.controller.records import PartitionCreated, Record, TopicCreated
-from signalbox.controller.store.corrupt_entries import REMEDY
+from signalbox.controller.store.topic_corruption import REMEDY
 from signalbox.controller.topics.assignment import manual_assignment
 from signalbox.controller.topics.placement import Placement, PlacementRequest, place_replicas
 from signalbox.controller.topics.topic_name import colliding_topic, reject_topic_name

@@ -29,7 +29,7 @@ from signalbox.controller.records import (
     TopicDeletionRejected,
     TopicDeletionStarted,
 )
-from signalbox.controller.store.corrupt_entries import rejection
+from signalbox.controller.store.topic_corruption import rejection
 from signalbox.controller.topics.replicas_to_delete import replicas_to_delete
 from signalbox.controller.visibility import all_gone
 from signalbox.protocol.error_table import Error, KafkaError

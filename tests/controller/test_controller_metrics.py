@@ -9,7 +9,6 @@ import pytest
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.controller.context import ControllerContext, ReplicaOfTopic
 from signalbox.controller.controller_metrics import measure_controller
-from signalbox.controller.store.corrupt_entries import TopicCorruption
 from tests.controller.contexts import make_context, tp
 from tests.metric_values import metric_values
 
@@ -44,7 +43,7 @@ def test_the_active_controller_counts() -> None:
         topics={"t": {0: "1* 2", 1: "2* 1", 2: "1 isr new"}, "going": {0: "1*"}},
         deleting={"going": frozenset({ReplicaOfTopic(0, 1)})},
         shutting_down=frozenset({1}),
-        corrupt_topics={"torn": TopicCorruption({"/brokers/topics/torn": "?"})},
+        corrupt_entries={"/brokers/topics/torn": b"?", "/config/users/alice": b"?"},
     )
     assert values(Standing(True, context, Waiting(3, held=2, rejections_total=5), 4)) == {
         "ActiveControllerCount": 1,
@@ -52,9 +51,9 @@ def test_the_active_controller_counts() -> None:
         "UncleanLeaderElectionsPerSec": 4,
         "StoreFullDeferredEvents": 2,
         "StoreFullRejections": 5,
+        "CorruptEntryCount": 2,
         "OfflinePartitionsCount": 2,
         "PreferredReplicaImbalanceCount": 1,
-        "UnreadableTopicCount": 1,
         "GlobalTopicCount": 2,
         "GlobalPartitionCount": 4,
         "TopicsToDeleteCount": 1,

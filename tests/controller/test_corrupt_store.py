@@ -144,6 +144,37 @@ def test_a_quarantined_topic_is_loaded_as_soon_as_its_entries_are_repaired(run: 
     run(scenario)
 
 
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("/config/topics/hurt", b'{"version":1,"config":{"retention.ms":"1"}}'),
+        ("/kafka-acl/Topic/hurt", b'{"version":1,"acls":[]}'),
+        ("/feature", b'{"version":2,"status":1,"features":{}}'),
+    ],
+)
+def test_a_mended_entry_of_another_kind_is_loaded_at_once(
+    path: str, data: bytes, run: Callable[[Scenario], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        store = participant()
+        await create_roots(store)
+        await create_roots(store, ACL_FOLDERS)
+        await write_corrupt_entry(store, Bad(path))
+        node = await start_node(1, participant())
+        await node.until_active()
+        assert quarantined(node) == {path}
+        epoch = node.controller.context.controller_epoch if node.controller.context else -1
+        await store.commit([Write(path, data)])
+        await node.until(lambda: quarantined(node) == set())
+        assert node.controller.context is not None
+        assert node.controller.context.controller_epoch > epoch
+        assert caplog.text.count(f"{path} holds no JSON") == 1
+        await stop([node])
+        await store.close()
+
+    run(scenario)
+
+
 async def write_corrupt_entry(store: MetadataStore, bad: Bad) -> None:
     """Writes the corrupt entry as another program would; creates missing parents."""
     missing, path = [], bad.path
@@ -167,3 +198,7 @@ def topics_known(node: ControllerNode) -> set[str]:
 
 def corrupt_topics(node: ControllerNode) -> set[str]:
     return set(node.controller.context.corrupt_topics) if node.controller.context else {"?"}
+
+
+def quarantined(node: ControllerNode) -> set[str]:
+    return set(node.controller.context.corrupt_entries) if node.controller.context else {"?"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import re
 from dataclasses import replace
 
 import pytest
@@ -146,6 +145,6 @@ def test_a_corrupt_response_is_not_returned_and_expires_at_once(caplog: pytest.L
         responses = stored_responses(await store.read_tree(FORWARDED))
         assert {key: kept.expires_ms for key, kept in responses.items()} == {(1, 10, number): 0 for number in (1, 2, 3)}
         for name in bad_data | bad_names:
-            assert re.search(f"{FORWARDED}/{name}[,)]", caplog.text)
+            assert f"{FORWARDED}/{name} " in caplog.text
 
     asyncio.run(run())

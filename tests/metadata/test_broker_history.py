@@ -55,7 +55,7 @@ def test_a_corrupt_history_counts_as_an_unclean_shutdown(data: bytes | None, cap
     entry = Entry(data, 0, 1, 0)
     with caplog.at_level(logging.ERROR):
         assert histories_of({broker_history_path(1): entry, broker_history_path(0)[:-2]: entry}) == {1: UNREADABLE}
-    assert "Broker 1 is treated as shut down uncleanly" in caplog.text
+    assert "the broker is treated as shut down uncleanly: /signalbox_brokers/1 " in caplog.text
     assert not is_intact(UNREADABLE, registered((ONE, 5)))
 
 

@@ -261,7 +261,7 @@ def with_next_epoch(state: bytes) -> bytes:
 
 def unreadable(cluster: ProcessCluster) -> float:
     controller = controller_id(cluster)
-    name = "signalbox_controller_topics_unreadabletopiccount"
+    name = "signalbox_controller_metadatastore_corruptentrycount"
     return -1 if controller == -1 else metric(cluster, controller, name)
 
 

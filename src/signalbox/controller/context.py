@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
-from signalbox.controller.store.corrupt_entries import TopicCorruption
+from signalbox.controller.store.topic_corruption import TopicCorruption
 from signalbox.metadata.broker_history import BrokerHistory
 from signalbox.metadata.entries.entity_config import Configs
 from signalbox.metadata.entries.feature_levels import NO_FEATURES, FinalizedFeatures, LevelRanges
@@ -97,7 +97,8 @@ class ControllerContext:
     """`deleting` holds, per topic under deletion, the replicas not yet confirmed as deleted. `controllers`: the feature
     levels that the live dedicated controllers support. `shared_version`: up to there the context includes the metadata
     change log (`direct_writes/metadata_change_log.py`). `corrupt_topics`: corrupt entries by topic; a topic that is
-    quarantined as a whole is not among the `topics`. `unknown_entries`: paths of unknown entries below entries that
+    quarantined as a whole is not among the `topics`. `corrupt_entries`: data of all quarantined entries by path, those
+    of topics included. `unknown_entries`: paths of unknown entries below entries that
     may be deleted. `histories`: the last registration of each broker that was applied. Of partitions without a leader
     only: `log_ends`, the ends of the replicas' logs by broker, and `waited`, those that have waited long enough for
     members of their ISR to return."""
@@ -121,6 +122,7 @@ class ControllerContext:
     features: FinalizedFeatures = NO_FEATURES
     shared_version: int = 0
     corrupt_topics: Mapping[str, TopicCorruption] = field(default_factory=dict)
+    corrupt_entries: Mapping[str, bytes | None] = field(default_factory=dict)
     unknown_entries: tuple[str, ...] = ()
     histories: Mapping[int, BrokerHistory] = field(default_factory=dict)
     log_ends: Mapping[TopicPartition, Mapping[int, LogEnd]] = field(default_factory=dict)

@@ -98,8 +98,8 @@ _COUNTS: dict[MetricName, Callable[[ControllerContext], int]] = {
     ),
     MetricName(_GROUP, "KafkaController", "ActiveBrokerCount"): lambda context: len(context.brokers),
     MetricName(_OWN_GROUP, "Brokers", "ShuttingDownBrokerCount"): lambda context: len(context.shutting_down),
-    # Kafka's controller fails on such a topic.
-    MetricName(_OWN_GROUP, "Topics", "UnreadableTopicCount"): lambda context: len(context.corrupt_topics),
+    # Kafka's controller fails on some of them.
+    MetricName(_OWN_GROUP, "MetadataStore", "CorruptEntryCount"): lambda context: len(context.corrupt_entries),
     MetricName(_OWN_GROUP, "Elections", "AwaitedElectionCount"): waiting_partitions,
     # No member of the ISR that returned has a log.
     MetricName(_OWN_GROUP, "Elections", "LostLogPartitionCount"): lambda context: len(context.waited),

@@ -9,7 +9,6 @@ A stored response is removed when its broker reports that it has arrived, or whe
 from __future__ import annotations
 
 import base64
-import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +20,8 @@ from signalbox.common.limits import MAX_FORWARDED_RESPONSE_BYTES
 from signalbox.controller.context import ControllerContext, StoredResponse
 from signalbox.controller.decision import Decision
 from signalbox.controller.records import ForwardedResponsesRemoved, ForwardedResponseStored
-from signalbox.metadata.entries.json_text import decode_json, encode_json
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
+from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json
 from signalbox.metadata.layout import FORWARDED
 from signalbox.metadata.store.port import Entry
 from signalbox.protocol.api_table import API_TABLE
@@ -30,8 +30,6 @@ from signalbox.protocol.message import Message
 _Key = tuple[int, int, int]
 _MAX_REMOVED = 100
 _NAMES = re.compile(r"-".join([r"(0|[1-9][0-9]*)"] * 3))
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +78,32 @@ def decided_once(
 def stored_responses(tree: Mapping[str, Entry]) -> dict[_Key, StoredResponse]:
     """The stored responses, in the form of the context."""
     responses: dict[_Key, StoredResponse] = {}
+    corrupt = CorruptEntries()
     for path, entry in tree.items():
         if path == FORWARDED or entry.data is None:
             continue
-        named = _NAMES.fullmatch(path.removeprefix(f"{FORWARDED}/"))
-        if named is None:
-            log.error("Stored response of a forwarded request ignored, its name is invalid (path=%s)", path)
-            continue
-        broker_id, broker_epoch, number = map(int, named.groups())
-        responses[broker_id, broker_epoch, number] = StoredResponse(_expires_ms(path, entry.data), entry.data)
+        key = corrupt.read(EntryKind.FORWARDED_RESPONSE, path, entry.data, _key, None)
+        if key is not None:
+            # 0 if it is corrupt: no retry can get a response from it, so it is removed with the first expired ones.
+            expires_ms = corrupt.read(EntryKind.FORWARDED_RESPONSE, path, entry.data, _expires_ms, 0)
+            responses[key] = StoredResponse(expires_ms, entry.data)
     return responses
 
 
-def _expires_ms(path: str, payload: bytes) -> int:
-    """0 for a corrupt entry: no retry can get a response from it, so it is removed with the first expired ones."""
+def _key(path: str, payload: bytes | None) -> _Key:
+    named = _NAMES.fullmatch(path.removeprefix(f"{FORWARDED}/"))
+    if named is None:
+        raise BadEntry(f"{path} is named after no forwarded request")
+    broker_id, broker_epoch, number = map(int, named.groups())
+    return broker_id, broker_epoch, number
+
+
+def _expires_ms(path: str, payload: bytes | None) -> int:
+    stored = decode_json(payload, path)
     try:
-        return int(_decode(payload)["expires"])
+        return int(stored["expires"])
     except (KeyError, TypeError, ValueError) as error:
-        log.error("Corrupt response of a forwarded request ignored (path=%s, error=%r)", path, error)
-        return 0
+        raise BadEntry(f"{path} is no response: {error!r}") from error
 
 
 def _settled(responses: Mapping[_Key, StoredResponse], request: ForwardedRequest) -> Iterator[_Key]:

@@ -232,7 +232,7 @@ class Controller:
         self._initial_epochs = frozenset(broker.broker_epoch for broker in self._context.brokers.values())
         self._queue.add_first(ControllerEvent(lambda now: take_over(now, self._inputs)))
         # The watches open after the load, followed by one read: it finds changes in between, nothing older.
-        watcher.open(self._context.corrupt_topics)
+        watcher.open(self._context.corrupt_entries)
         watcher.look_at_all()
         while True:
             self._wake.clear()

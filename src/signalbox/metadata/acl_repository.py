@@ -24,7 +24,7 @@ from signalbox.metadata.entries.acl_entries import (
     decode_literal_change,
     pattern_of,
 )
-from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.layout import ACL_CHANGES, EXTENDED_ACL_CHANGES, create_roots
 from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
 from signalbox.security.acl import ResourcePattern
@@ -45,6 +45,7 @@ class AclRepository:
         self._scheduler = scheduler
         self._changed = changed
         self._index = AclIndex()
+        self._corrupt = CorruptEntries()
         reading = asyncio.Lock()
         self._changes = [
             ChangeNotifications(store, clock, Following(folder, decode, self._load, self._load_all), reading)
@@ -105,11 +106,9 @@ class AclRepository:
         changed: dict[ResourcePattern, Entries] = {}
         for pattern, entry in yielding(found.items()):
             path = acl_path(pattern)
-            try:
-                entries = () if entry is None else decode_acls(path, entry.data)
-            except BadEntry as error:
-                log.error("Corrupt ACLs ignored, the previous ones stay in effect (resource=%s): %s", path, error)
-                continue
-            if entries != self._index.entries_on(pattern):
+            data = None if entry is None else entry.data
+            previous = self._index.entries_on(pattern)
+            entries = self._corrupt.read(EntryKind.KEPT_ACLS, path, data, decode_acls, previous)
+            if entries != previous:
                 changed[pattern] = entries
         return changed

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from signalbox.common.ids import uuid_bytes, uuid_text
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.entries.json_text import MAX_NUMBER, BadEntry, decode_json, encode_json
 from signalbox.metadata.entries.registration import BrokerRegistration
 from signalbox.metadata.layout import BROKER_HISTORY
@@ -71,16 +72,15 @@ def decode_broker_history(path: str, data: bytes | None) -> BrokerHistory:
 
 
 def histories_of(tree: Mapping[str, Entry]) -> dict[int, BrokerHistory]:
-    """Histories by broker id. A corrupt entry becomes UNREADABLE and is logged as ERROR."""
+    """Histories by broker id. A corrupt entry becomes UNREADABLE."""
     histories = {}
+    corrupt = CorruptEntries()
     for path, entry in tree.items():
         name = path.removeprefix(f"{BROKER_HISTORY}/")
         if name.isascii() and name.isdecimal() and int(name) <= MAX_NUMBER:
-            try:
-                histories[int(name)] = decode_broker_history(path, entry.data)
-            except BadEntry as error:
-                log.error("Broker %s is treated as shut down uncleanly: %s", name, error)
-                histories[int(name)] = UNREADABLE
+            histories[int(name)] = corrupt.read(
+                EntryKind.BROKER_HISTORY, path, entry.data, decode_broker_history, UNREADABLE
+            )
     return histories
 
 

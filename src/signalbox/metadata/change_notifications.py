@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from signalbox.common.clock import Clock
-from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.rereading import Rereading
 from signalbox.metadata.store.port import CommitRejected, Delete, Entry, MetadataStore, StoreFull
 
@@ -85,12 +85,12 @@ class ChangeNotifications(Generic[Subject]):
         if len(found) < len(fresh):
             await self._following.load_all()  # one was removed before it was read: its subject is unknown
         subjects: dict[Subject, None] = {}
+        corrupt = CorruptEntries()
         for path, entry in found.items():
             self._created_ms[path] = entry.created_ms
-            try:
-                subjects[self._following.decode(path, entry.data)] = None
-            except BadEntry as error:
-                log.error("Invalid change notification skipped: %s", error)
+            subject = corrupt.read(EntryKind.CHANGE_NOTIFICATION, path, entry.data, self._following.decode, None)
+            if subject is not None:
+                subjects[subject] = None
         if subjects:
             await self._following.load(subjects)
         if fresh:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from signalbox.common.clock import Clock
 from signalbox.metadata.change_notifications import ChangeNotifications, Following
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.entries.entity_config import Configs, decode_config_change, decode_configs
-from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.layout import CONFIG, CONFIG_CHANGES, DEFAULT_ENTITY
 from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
 
@@ -27,6 +27,7 @@ class ConfigRepository:
     def __init__(self, store: MetadataStore, clock: Clock) -> None:
         self._store = store
         self._configs: dict[str, Configs] = {}
+        self._corrupt = CorruptEntries()
         self._listeners: list[ConfigListener] = []
         self._reading = asyncio.Lock()
         following = Following(CONFIG_CHANGES, decode_config_change, self._load, self._load_all)
@@ -105,10 +106,9 @@ class ConfigRepository:
             self._apply(entity_path, f"{CONFIG}/{entity_path}", None)
 
     def _apply(self, entity_path: str, path: str, entry: Entry | None, *, notified: bool = False) -> None:
-        try:
-            configs = {} if entry is None else decode_configs(path, entry.data)
-        except BadEntry as error:
-            log.error("Corrupt configs ignored, the previous ones stay in effect (entity=%s): %s", entity_path, error)
+        data = None if entry is None else entry.data
+        configs = self._corrupt.read(EntryKind.KEPT_CONFIGS, path, data, decode_configs, None)
+        if configs is None:
             return
         present = self.entity(entity_path)
         if configs == present:

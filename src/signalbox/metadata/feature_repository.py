@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.entries.feature_levels import NO_FEATURES, FinalizedFeatures, decode_features
-from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.layout import FEATURE
 from signalbox.metadata.rereading import Rereading
-from signalbox.metadata.store.port import MetadataStore
-
-log = logging.getLogger(__name__)
+from signalbox.metadata.store.port import Entry, MetadataStore
 
 
 async def read_features(store: MetadataStore) -> FinalizedFeatures:
     """The finalized features that are stored now; StoreError, BadEntry."""
-    entry = await store.read(FEATURE)
+    return features_of(await store.read(FEATURE))
+
+
+def features_of(entry: Entry | None) -> FinalizedFeatures:
+    """The finalized features in `/feature`; BadEntry."""
     return NO_FEATURES if entry is None else decode_features(entry.data, entry.version)
 
 
@@ -29,6 +30,7 @@ class FeatureRepository:
         self._cancel_watch: Callable[[], None] | None = None
         self._rereading = Rereading("features", self._read_again)
         self._last_notified: FinalizedFeatures | None = None
+        self._corrupt = CorruptEntries()
 
     async def start(self) -> None:
         """Read the features and follow their changes from then on; StoreError, BadEntry."""
@@ -42,10 +44,11 @@ class FeatureRepository:
         await self._rereading.stop()
 
     async def _read_again(self) -> None:
-        try:
-            self._apply(await read_features(self._store))
-        except BadEntry as error:
-            log.error("Corrupt feature levels ignored, the previous ones stay in effect: %s", error)
+        entry = await self._store.read(FEATURE)
+        data = None if entry is None else entry.data
+        features = self._corrupt.read(EntryKind.KEPT_FEATURES, FEATURE, data, lambda *_: features_of(entry), None)
+        if features is not None:
+            self._apply(features)
 
     def _apply(self, features: FinalizedFeatures) -> None:
         if features != self._last_notified:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from signalbox.metadata.entries.json_text import BadEntry
-from signalbox.metadata.entries.registration import decode_registration
+from signalbox.metadata.entries.corrupt_entries import readable
+from signalbox.metadata.entries.registration import registration_at
 from signalbox.metadata.layout import BROKER_IDS
 from signalbox.metadata.rereading import Rereading
 from signalbox.metadata.store.port import Entry, MetadataStore
@@ -59,10 +59,8 @@ def _inter_broker_listeners(tree: Mapping[str, Entry], before: Mapping[int, str]
         name = path.removeprefix(f"{BROKER_IDS}/")
         if not name.isdecimal() or entry.data is None:
             continue
-        try:
-            listener = decode_registration(int(name), entry.data).inter_broker_listener
-        except BadEntry:  # the controller logs it
-            listener = before.get(int(name))
+        registration = readable(registration_at, path, entry.data)
+        listener = before.get(int(name)) if registration is None else registration.inter_broker_listener
         if listener is not None:
             listeners[int(name)] = listener
     return listeners

@@ -14,8 +14,8 @@ from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import yielding
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.metadata.change_notifications import ChangeNotifications, Following
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.entries.delegation_token import TOKEN_FOLDERS, decode_token, decode_token_change
-from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.layout import DELEGATION_TOKENS, TOKEN_CHANGES, create_roots, token_path
 from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
 from signalbox.security.delegation_token import DelegationToken
@@ -41,6 +41,7 @@ class TokenRepository:
         self._scheduler = scheduler
         self._changed = changed
         self._tokens: Tokens = {}
+        self._corrupt = CorruptEntries()
         following = Following(TOKEN_CHANGES, decode_token_change, self._load, self._load_all)
         self._changes = ChangeNotifications(store, clock, following)
 
@@ -88,8 +89,7 @@ class TokenRepository:
             tokens.pop(token_id, None)
             if entry is None:
                 continue
-            try:
-                tokens[token_id] = decode_token(token_path(token_id), entry.data)
-            except BadEntry as error:
-                log.error("Corrupt delegation token ignored: %s", error)
+            token = self._corrupt.read(EntryKind.TOKEN, token_path(token_id), entry.data, decode_token, None)
+            if token is not None:
+                tokens[token_id] = token
         return tokens

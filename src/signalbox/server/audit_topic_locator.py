@@ -9,8 +9,8 @@ from signalbox.client.connection.node import Address
 from signalbox.common.endpoint import Endpoint
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.peer_security import PeerSecurity
-from signalbox.metadata.entries.json_text import BadEntry
-from signalbox.metadata.entries.registration import decode_registration
+from signalbox.metadata.entries.corrupt_entries import readable
+from signalbox.metadata.entries.registration import registration_at
 from signalbox.metadata.layout import BROKER_IDS
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.listeners.listener_table import ListenerTable
@@ -33,9 +33,8 @@ class AuditTopicLocator:
         for path, entry in (await self._store.read_tree(BROKER_IDS)).items():
             if path == BROKER_IDS or entry.data is None:
                 continue
-            try:
-                registration = decode_registration(int(path.rpartition("/")[2]), entry.data)
-            except BadEntry:
+            registration = readable(registration_at, path, entry.data)
+            if registration is None:
                 continue  # the controller reports it
             endpoint = registration.endpoint(registration.inter_broker_listener or own)
             endpoints += [endpoint] if endpoint is not None else []

@@ -50,7 +50,7 @@ def test_a_change_that_only_a_new_election_can_load_ends_the_controller_epoch() 
     world.events.on_corruption_changed()
     world.events.on_read_failed(StoreError("away"))
     assert world.ended == [
-        "corrupt topic entries have changed in the metadata store: the next controller epoch reads them",
+        "corrupt entries have changed in the metadata store: the next controller epoch reads them",
         "changes in the metadata store could not be read: away",
     ]
     assert not world.queue.is_ready

@@ -10,13 +10,11 @@ import pytest
 
 from signalbox.controller.context import LiveBroker
 from signalbox.controller.store.store_watcher import StoreWatcher
-from signalbox.controller.topics.topic_loading import by_topic, read_topic
 from signalbox.metadata.entries.feature_levels import LevelRanges
 from signalbox.metadata.entries.log_dir_event import report_log_dir_failure
 from signalbox.metadata.layout import (
     CONTROLLER_IDS,
     LOG_DIR_EVENTS,
-    TOPICS,
     broker_id_path,
     controller_id_path,
     topic_path,
@@ -114,7 +112,10 @@ def test_dedicated_controllers_come_and_go_with_what_they_support(caplog: pytest
         await reader.until({101: {"f": (1, 2)}}, "controllers")
         await other.commit([Create(controller_id_path(102), b"torn", of_session=True), Create(f"{CONTROLLER_IDS}/x")])
         await reader.until({101: {"f": (1, 2)}, 102: {}}, "controllers")
-        assert "is treated as supporting no features (path=/signalbox_controllers/102)" in caplog.text
+        assert (
+            "the controller is treated as supporting no features: /signalbox_controllers/102 holds no JSON"
+            in caplog.text
+        )
         await other.close()
         await reader.until({}, "controllers")
         watcher.close()
@@ -162,14 +163,12 @@ def test_a_fenced_controller_removes_no_notification() -> None:
     run_with_stores(2, scenario)
 
 
-def test_the_repair_of_a_corrupt_topic_is_reported() -> None:
+def test_the_repair_of_a_corrupt_entry_is_reported() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore, operator: MemoryMetadataStore) -> None:
         reader = Reader()
         await store.commit([Create("/controller_epoch", b"1"), Create(topic_path("t"), b"?")])
-        corruption = read_topic("t", by_topic(await store.read_tree(TOPICS))["t"]).corruption
-        assert corruption is not None
         watcher = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
-        watcher.open({"t": corruption})
+        watcher.open({topic_path("t"): b"?"})
         watcher.look_at_corrupt_entries()
         await asyncio.gather(*TASKS)
         await operator.commit([Write(topic_path("t"), b"?")])

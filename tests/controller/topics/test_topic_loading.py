@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
-from signalbox.controller.store.corrupt_entries import TopicCorruption
-from signalbox.controller.topics.topic_loading import by_topic, has_changed, read_topic
-from signalbox.metadata.layout import TOPICS, create_roots, topic_path
-from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create, Delete, Entry, Write
+from signalbox.controller.topics.topic_loading import read_topic
+from signalbox.metadata.store.port import Entry
 
 ASSIGNMENT = b'{"version":3,"partitions":{"0":[1,2],"1":[2,1]}}'
 STATE = b'{"version":1,"leader":1,"leader_epoch":3,"controller_epoch":4,"isr":[1,2]}'
@@ -88,27 +83,3 @@ def test_entries_that_the_layout_does_not_have_are_ignored() -> None:
         "partitions/0/state/y",
     )
     assert read_topic("t", entries() | dict.fromkeys(paths, unknown)) == read_topic("t", entries())
-
-
-def test_a_repair_a_deletion_and_another_corruption_are_changes() -> None:
-    async def run() -> None:
-        store = MemoryMetadataStore(SharedEntries())
-        await create_roots(store)
-        await store.commit([Create(topic_path("t"), b"?")])
-        known = {"t": await corruption_of(store)}
-        assert not await has_changed(store, known)
-        await store.commit([Write(topic_path("t"), b"[]")])
-        assert await has_changed(store, known)
-        known = {"t": await corruption_of(store)}
-        await store.commit([Write(topic_path("t"), ASSIGNMENT)])
-        assert await has_changed(store, known)
-        await store.commit([Delete(topic_path("t"))])
-        assert await has_changed(store, known)
-
-    asyncio.run(run())
-
-
-async def corruption_of(store: MemoryMetadataStore) -> TopicCorruption:
-    found = read_topic("t", by_topic(await store.read_tree(TOPICS))["t"]).corruption
-    assert found is not None
-    return found

@@ -17,8 +17,8 @@ from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.start_error import StartError
 from signalbox.common.endpoint import host_port
 from signalbox.configuration.configuration import NodeConfig
-from signalbox.metadata.entries.json_text import BadEntry
-from signalbox.metadata.entries.registration import decode_registration
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
+from signalbox.metadata.entries.registration import registration_at
 from signalbox.metadata.layout import BROKER_IDS, broker_id_path
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.listeners.listener_entry import ADVERTISED_LISTENERS, LISTENERS
@@ -57,12 +57,9 @@ async def _addresses_of_others(store: MetadataStore, node_id: int) -> dict[tuple
         entry = await store.read(broker_id_path(int(name)))
         if entry is None:
             continue
-        try:
-            registration = decode_registration(int(name), entry.data)
-        except BadEntry as error:
-            log.warning("Corrupt registration ignored by the check of advertised addresses: %s", error)
-            continue
-        for endpoint in registration.endpoints:
+        path = broker_id_path(int(name))
+        registration = CorruptEntries().read(EntryKind.REGISTERED_ADDRESS, path, entry.data, registration_at, None)
+        for endpoint in registration.endpoints if registration is not None else ():
             addresses[endpoint.host.lower(), endpoint.port] = int(name)
     return addresses
 

@@ -8,16 +8,14 @@ changed paths by version, so that the controller reads only those. Kafka has no 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 
 from signalbox.metadata import layout
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json
 from signalbox.metadata.store.port import Entry, MetadataStore, Operation, Write
-
-log = logging.getLogger(__name__)
 
 MAX_NAMED_BYTES = 32_768  # of paths with their JSON syntax; a reader that missed more reads all entries
 _AROUND_BYTES = 24
@@ -72,16 +70,16 @@ def decode_shared_changes(entry: Entry | None) -> MetadataChangeLog:
     changes; its version still counts, since the store keeps it."""
     if entry is None or entry.data is None:
         return MetadataChangeLog(entry.version if entry is not None else 0)
+    named = CorruptEntries().read(EntryKind.CHANGE_LOG, layout.SHARED_CHANGES, entry.data, _changes, ())
+    return MetadataChangeLog(entry.version, named)
+
+
+def _changes(path: str, data: bytes | None) -> tuple[tuple[int, str], ...]:
+    payload = decode_json(data, path)
     try:
-        changed = decode_json(entry.data, layout.SHARED_CHANGES)["changed"]
-        return MetadataChangeLog(entry.version, tuple((int(number), str(path)) for number, path in changed))
-    except (BadEntry, AttributeError, KeyError, TypeError, ValueError) as error:
-        log.error(
-            "Metadata change log is corrupt, all entries are read again (path=%s, error=%r)",
-            layout.SHARED_CHANGES,
-            error,
-        )
-        return MetadataChangeLog(entry.version)
+        return tuple((int(number), str(changed)) for number, changed in payload["changed"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BadEntry(f"{path} is no list of changes: {error!r}") from error
 
 
 def shared_paths(operations: Iterable[Operation]) -> list[str]:

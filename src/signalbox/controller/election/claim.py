@@ -15,7 +15,6 @@ commit, so that it makes no difference if that controller is alive after all.
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from dataclasses import dataclass
 
 from signalbox.metadata.entries.controller_claim import (
@@ -25,17 +24,17 @@ from signalbox.metadata.entries.controller_claim import (
     encode_controller_epoch,
     is_kraft_claim,
 )
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind, readable
 from signalbox.metadata.entries.feature_levels import (
     NO_FEATURES,
     SUPPORTED_FEATURES,
     UNKNOWN_EPOCH,
     FinalizedFeatures,
     LevelRanges,
+    decode_features,
     incompatible,
 )
-from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.entries.partition_state import decode_partition_state
-from signalbox.metadata.feature_repository import read_features
 from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH, FEATURE, TOPICS
 from signalbox.metadata.store.port import (
     Check,
@@ -124,10 +123,8 @@ async def try_to_claim(
 
 async def _finalized(store: MetadataStore) -> FinalizedFeatures:
     """The finalized features. A corrupt entry does not prevent an election (`loading.py`)."""
-    try:
-        return await read_features(store)
-    except BadEntry:
-        return NO_FEATURES
+    entry = await store.read(FEATURE)
+    return NO_FEATURES if entry is None else readable(decode_features, entry.data, entry.version) or NO_FEATURES
 
 
 async def still_holds(store: MetadataStore, claim: Claim) -> bool:
@@ -139,10 +136,8 @@ async def still_holds(store: MetadataStore, claim: Claim) -> bool:
 
 def _holder(entry: Entry) -> int | None:
     """The node that a claim names; None for an invalid claim."""
-    try:
-        holder = decode_claim(entry.data)
-    except BadEntry as error:
-        log.error("Corrupt controller claim is replaced: %s", error)
+    holder = CorruptEntries().read(EntryKind.CLAIM, CONTROLLER, entry.data, lambda _, data: decode_claim(data), None)
+    if holder is None:
         return None
     if entry.session_id == 0 and not is_kraft_claim(entry.data):
         log.error(
@@ -158,18 +153,18 @@ async def _last_epoch(store: MetadataStore, epoch: Entry) -> int:
     """The highest controller epoch that was ever used, or more. Each claim writes the entry once, so its version is
     at least the epoch unless the store was copied; each partition state has the epoch of the controller that decided
     it."""
-    try:
-        return decode_controller_epoch(epoch.data)
-    except BadEntry as error:
-        seen = max(epoch.version, await _highest_epoch_in_states(store)) + _EPOCHS_WITHOUT_TRACE
-        log.error("Corrupt controller epoch is replaced (next controller epoch=%d): %s", seen + 1, error)
-        return seen
+    stored = CorruptEntries().read(
+        EntryKind.CONTROLLER_EPOCH, CONTROLLER_EPOCH, epoch.data, lambda _, data: decode_controller_epoch(data), None
+    )
+    if stored is not None:
+        return stored
+    return max(epoch.version, await _highest_epoch_in_states(store)) + _EPOCHS_WITHOUT_TRACE
 
 
 async def _highest_epoch_in_states(store: MetadataStore) -> int:
     highest = 0
     for path, entry in (await store.read_tree(TOPICS)).items():
         if path.endswith("/state"):
-            with suppress(BadEntry):
-                highest = max(highest, decode_partition_state(path, entry.data, entry.version).controller_epoch)
+            state = readable(decode_partition_state, path, entry.data, entry.version)
+            highest = max(highest, state.controller_epoch if state else 0)
     return highest

@@ -16,7 +16,7 @@ from signalbox.common.config.config_table import (
 from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext
 from signalbox.controller.decision import Inputs
-from signalbox.controller.store.corrupt_entries import rejection
+from signalbox.controller.store.topic_corruption import rejection
 from signalbox.controller.topics.topic_name import reject_topic_name
 from signalbox.metadata.entries.entity_config import Configs, client_metrics_entity
 from signalbox.protocol.config_resource import ConfigResourceType

@@ -18,7 +18,7 @@ from signalbox.controller.decision import Decision, Effect, Inputs, LeadersAnnou
 from signalbox.controller.partitions.election import Strategy, propose
 from signalbox.controller.partitions.partition_control import bring_online, elected, has_live_leader
 from signalbox.controller.records import PartitionCreated, PartitionStateChanged
-from signalbox.controller.store.corrupt_entries import rejection
+from signalbox.controller.store.topic_corruption import rejection
 from signalbox.controller.visibility import LeadersSeen
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
@@ -106,7 +106,8 @@ def _elect(context: ControllerContext, kind: _Kind, partition: TopicPartition) -
         rejected = rejection(partition.topic, context.corrupt_topics[partition.topic])
         return rejected.error, rejected.message
     if not context.replicas(partition):
-        return Error.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."
+        what = f"partition as {partition}" if partition.topic in context.topics else f"topic as {partition.topic}"
+        return Error.UNKNOWN_TOPIC_OR_PARTITION, f"No such {what}"
     if context.usable_topic(partition.topic) is None:
         return Error.INVALID_TOPIC_EXCEPTION, "The topic is being deleted"
     if kind.is_fine(context, partition):

@@ -9,7 +9,7 @@ topic allows one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
@@ -17,7 +17,8 @@ from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.partitions.reassignment import Moves
-from signalbox.controller.store.corrupt_entries import rejection
+from signalbox.controller.store.topic_corruption import rejection
+from signalbox.controller.topics.assignment import reject_replica_list
 from signalbox.metadata.entries.topic_assignment import ReplicaAssignment
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_partition_reassignments import (
@@ -110,7 +111,9 @@ def _wanted(
     if context.is_quarantined(partition):
         raise rejection(partition.topic, context.corrupt_topics[partition.topic])
     if context.usable_topic(partition.topic) is None or not now.replicas:
-        raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+        topic, number = partition
+        what = f"partition {topic}:{number}" if topic in context.topics else f"a topic named {topic}"
+        raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find {what}.")
     if targets is None:
         if not now.is_moving:
             raise KafkaError(Error.NO_REASSIGNMENT_IN_PROGRESS)
@@ -131,14 +134,10 @@ def _wanted(
     return wanted
 
 
-def _reject_targets(targets: Iterable[int]) -> None:
-    given = list(targets)
-    if not given:
-        raise _rejection("Empty replica list specified in partition reassignment.")
-    if len(set(given)) != len(given):
-        raise _rejection(f"Duplicate replica ids in partition reassignment replica list: {given}")
-    if min(given) < 0:
-        raise _rejection(f"Invalid broker id in replica list: {given}")
+def _reject_targets(targets: Sequence[int]) -> None:
+    reject_replica_list(targets)
+    if (broker := min(targets)) < 0:
+        raise _rejection(f"The manual partition assignment includes broker {broker}, but no such broker is registered.")
 
 
 def _rejection(message: str) -> KafkaError:

@@ -6,7 +6,6 @@ other nodes may write (`direct_writes/shared_metadata.py`).
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Container, Iterable, Mapping
 from functools import partial
 
@@ -23,26 +22,23 @@ from signalbox.controller.context import (
 from signalbox.controller.direct_writes.metadata_change_log import read_change_log
 from signalbox.controller.entities.feature_control import compatible_brokers
 from signalbox.controller.forwarded_response import stored_responses
-from signalbox.controller.store.corrupt_entries import TopicCorruption, describe
+from signalbox.controller.store.topic_corruption import TopicCorruption, describe
 from signalbox.controller.store.unknown_entries import unknown_entries_in
 from signalbox.controller.topics.replicas_to_delete import replicas_to_delete
 from signalbox.controller.topics.topic_loading import by_topic, read_topic
 from signalbox.metadata import layout
 from signalbox.metadata.broker_history import histories_of
 from signalbox.metadata.entries.acl_entries import ROOT_OF, decode_acls, pattern_of
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.entries.delegation_token import decode_token
 from signalbox.metadata.entries.entity_config import Configs, decode_configs
-from signalbox.metadata.entries.feature_levels import FinalizedFeatures, LevelRanges
-from signalbox.metadata.entries.json_text import MAX_NUMBER, BadEntry
+from signalbox.metadata.entries.feature_levels import NO_FEATURES, FinalizedFeatures, LevelRanges, decode_features
 from signalbox.metadata.entries.producer_id_block import UNREADABLE, ProducerIdBlock, decode_producer_id_block
-from signalbox.metadata.entries.registration import decode_registration
+from signalbox.metadata.entries.registration import registration_at
 from signalbox.metadata.entries.topic_assignment import TopicAssignment
-from signalbox.metadata.feature_repository import read_features
 from signalbox.metadata.store.port import Entry, MetadataStore
 from signalbox.security.acl import ResourcePattern
 from signalbox.security.delegation_token import DelegationToken
-
-log = logging.getLogger(__name__)
 
 _UNREAD_TOPIC = ControlledTopic("", TopicAssignment(ZERO_UUID, {}), {})
 _MARK_DEPTH = layout.DELETE_TOPICS.count("/") + 1
@@ -50,24 +46,16 @@ _MARK_DEPTH = layout.DELETE_TOPICS.count("/") + 1
 
 async def load_brokers(store: MetadataStore) -> dict[int, LiveBroker]:
     """All registered brokers with their epochs. Registrations without data yet are left out."""
-    return brokers_of(await store.read_tree(layout.BROKER_IDS), set())
+    return brokers_of(await store.read_tree(layout.BROKER_IDS), CorruptEntries())
 
 
-def brokers_of(tree: Mapping[str, Entry], logged: set[str]) -> dict[int, LiveBroker]:
-    """The same from entries that were read. Each problem of a corrupt entry is logged once: it is added to `logged`."""
+def brokers_of(tree: Mapping[str, Entry], corrupt: CorruptEntries) -> dict[int, LiveBroker]:
+    """The same from entries that were read."""
     brokers = {}
     for path, entry in tree.items():
         if path.startswith(f"{layout.BROKER_IDS}/") and entry.data is not None:
-            name = path.rpartition("/")[2]
-            try:
-                if not (name.isascii() and name.isdecimal() and len(name) <= 10 and int(name) <= MAX_NUMBER):
-                    raise BadEntry(f"{path} is named after no broker id")
-                registration = decode_registration(int(name), entry.data)
-            except BadEntry as error:
-                if str(error) not in logged:
-                    log.error("Corrupt registration ignored: %s", error)
-                logged.add(str(error))
-            else:
+            registration = corrupt.read(EntryKind.REGISTRATION, path, entry.data, registration_at, None)
+            if registration is not None:
                 brokers[registration.broker_id] = LiveBroker(registration, entry.creation_id)
     return brokers
 
@@ -76,28 +64,25 @@ async def load_controllers(store: MetadataStore) -> dict[int, LevelRanges]:
     """The feature levels that each registered dedicated controller supports; none if its registration cannot be read:
     it may still be elected."""
     controllers: dict[int, LevelRanges] = {}
+    corrupt = CorruptEntries()
     for path, entry in (await store.read_tree(layout.CONTROLLER_IDS)).items():
         name = path.rpartition("/")[2]
         if path == layout.CONTROLLER_IDS or entry.data is None or not (name.isascii() and name.isdecimal()):
             continue
-        try:
-            controllers[int(name)] = decode_registration(int(name), entry.data).features
-        except BadEntry as error:
-            log.error(
-                "Corrupt registration, the controller is treated as supporting no features (path=%s): %s", path, error
-            )
-            controllers[int(name)] = {}
+        registration = corrupt.read(EntryKind.CONTROLLER_REGISTRATION, path, entry.data, registration_at, None)
+        controllers[int(name)] = {} if registration is None else registration.features
     return controllers
 
 
-async def _features(store: MetadataStore) -> FinalizedFeatures:
+def _features(entry: Entry | None, corrupt: CorruptEntries) -> FinalizedFeatures:
     """A corrupt entry does not prevent an election: brokers that start reject it themselves and stop, and those that
     run were checked before."""
-    try:
-        return await read_features(store)
-    except BadEntry as error:
-        log.error("Corrupt feature levels, no feature is finalized: %s", error)
-        return FinalizedFeatures(read_error=str(error))
+    if entry is None:
+        return NO_FEATURES
+    features = corrupt.read(
+        EntryKind.FEATURES, layout.FEATURE, entry.data, lambda _, data: decode_features(data, entry.version), None
+    )
+    return FinalizedFeatures(read_error=corrupt.problems[layout.FEATURE]) if features is None else features
 
 
 async def load_context(
@@ -109,8 +94,9 @@ async def load_context(
     tree = await store.read_tree(layout.TOPICS)
     marks = await store.read_tree(layout.DELETE_TOPICS)
     going = {path.removeprefix(f"{layout.DELETE_TOPICS}/") for path in marks if path.count("/") == _MARK_DEPTH}
-    topics, corrupt_topics = await scheduler.result_of(partial(_topics, tree, going))
-    features = await _features(store)
+    corrupt = CorruptEntries()
+    topics, corrupt_topics = await scheduler.result_of(partial(_topics, tree, going, corrupt))
+    features = _features(await store.read(layout.FEATURE), corrupt)
     brokers = compatible_brokers(await load_brokers(store), features.levels)
     block = await store.read(layout.PRODUCER_ID_BLOCK)
     forwarded = await store.read_tree(layout.FORWARDED)
@@ -123,26 +109,27 @@ async def load_context(
         topics=topics,
         topic_names={topic.topic_id: name for name, topic in topics.items() if topic.topic_id != ZERO_UUID},
         collision_names={collision_name(name): name for name in (*topics, *corrupt_topics)},
-        configs=_configs(configs),
-        acls=_acls(await read_trees(store, ROOT_OF.values())),
-        tokens=_tokens(tokens),
+        configs=_configs(configs, corrupt),
+        acls=_acls(await read_trees(store, ROOT_OF.values()), corrupt),
+        tokens=_tokens(tokens, corrupt),
         deleting={
             name: replicas_to_delete(topics[name].assignment, brokers) if name in topics else frozenset()
             for name in sorted(going - corrupt_topics.keys())
         },
-        producer_id_block=_producer_ids(block),
+        producer_id_block=_producer_ids(block, corrupt),
         producer_id_version=block.version if block else 0,
         forwarded=stored_responses(forwarded),
         features=features,
         shared_version=shared.version,
         corrupt_topics=corrupt_topics,
+        corrupt_entries=corrupt.quarantined,
         unknown_entries=unknown_entries_in(tree, marks, configs, tokens, forwarded),
         histories=histories_of(await store.read_tree(layout.BROKER_HISTORY)),
     )
 
 
 def _topics(
-    tree: Mapping[str, Entry], going: Container[str]
+    tree: Mapping[str, Entry], going: Container[str], corrupt: CorruptEntries
 ) -> tuple[dict[str, ControlledTopic], dict[str, TopicCorruption]]:
     """Yields."""
     topics, corrupt_topics = {}, {}
@@ -152,7 +139,7 @@ def _topics(
             topics[name] = read.topic
         if read.corruption is not None:
             corrupt_topics[name] = read.corruption
-            log.error("Corrupt topic metadata: %s", describe(name, read.corruption))
+            corrupt.add(EntryKind.TOPIC, read.corrupt, describe(name, read.corruption))
     return topics, corrupt_topics
 
 
@@ -161,15 +148,16 @@ async def load_part(store: MetadataStore, controller_id: int, paths: Iterable[st
     topics, and nothing else of topics that `paths` do not name."""
     tree = await read_trees(store, paths)
     names = await store.children(layout.TOPICS)
+    corrupt = CorruptEntries()
     return ControllerContext(
         controller_id=controller_id,
         controller_epoch=-1,
-        brokers=brokers_of(tree, set()),
+        brokers=brokers_of(tree, corrupt),
         topics=dict.fromkeys(names, _UNREAD_TOPIC) | topics_of(tree),
         collision_names={collision_name(name): name for name in names},
-        configs=_configs(tree),
-        acls=_acls(tree),
-        tokens=_tokens(tree),
+        configs=_configs(tree, corrupt),
+        acls=_acls(tree, corrupt),
+        tokens=_tokens(tree, corrupt),
         deleting=dict.fromkeys(await store.children(layout.DELETE_TOPICS), frozenset()),
     )
 
@@ -188,54 +176,45 @@ def topics_of(tree: Mapping[str, Entry]) -> dict[str, ControlledTopic]:
     return {name: topic for name, topic in read.items() if topic is not None}
 
 
-def _producer_ids(entry: Entry | None) -> ProducerIdBlock | None:
-    try:
-        return decode_producer_id_block(entry.data if entry else None)
-    except BadEntry as error:
-        log.error("Corrupt producer id block, producer ids cannot be allocated: %s", error)
-        return UNREADABLE
+def _producer_ids(entry: Entry | None, corrupt: CorruptEntries) -> ProducerIdBlock | None:
+    return corrupt.read(
+        EntryKind.PRODUCER_IDS,
+        layout.PRODUCER_ID_BLOCK,
+        entry.data if entry else None,
+        lambda _, data: decode_producer_id_block(data),
+        UNREADABLE,
+    )
 
 
-def _configs(tree: Mapping[str, Entry]) -> dict[str, Configs]:
+def _configs(tree: Mapping[str, Entry], corrupt: CorruptEntries) -> dict[str, Configs]:
     """By entity path. An entry without configs is included, so that it is not created again."""
     configs = {}
     for path, entry in tree.items():
         entity_path = path.removeprefix(layout.CONFIG).removeprefix("/")
         if path.startswith(layout.CONFIG) and "/" in entity_path and not path.startswith(layout.CONFIG_CHANGES):
-            try:
-                configs[entity_path] = decode_configs(path, entry.data)
-            except BadEntry as error:
-                log.error("Corrupt configs ignored until they are set again: %s", error)
-                configs[entity_path] = {}
+            none: Configs = {}
+            configs[entity_path] = corrupt.read(EntryKind.CONFIGS, path, entry.data, decode_configs, none)
     return configs
 
 
-def _tokens(tree: Mapping[str, Entry]) -> dict[str, DelegationToken]:
-    """By id; empty in a cluster that never had a delegation token. Corrupt entries stay in the store."""
+def _tokens(tree: Mapping[str, Entry], corrupt: CorruptEntries) -> dict[str, DelegationToken]:
+    """By id; empty in a cluster that never had a delegation token."""
     tokens = {}
     for path, entry in tree.items():
         if not path.startswith(f"{layout.DELEGATION_TOKENS}/"):
             continue
-        try:
-            token = decode_token(path, entry.data)
-        except BadEntry as error:
-            log.error("Corrupt delegation token ignored: %s", error)
-        else:
+        token = corrupt.read(EntryKind.TOKEN, path, entry.data, decode_token, None)
+        if token is not None:
             tokens[token.token_id] = token
     return tokens
 
 
-def _acls(tree: Mapping[str, Entry]) -> dict[ResourcePattern, StoredAcls]:
+def _acls(tree: Mapping[str, Entry], corrupt: CorruptEntries) -> dict[ResourcePattern, StoredAcls]:
     """Empty in a cluster that never had an authorizer. A corrupt entry counts as empty until it is written again."""
     acls = {}
     for path, entry in tree.items():
         pattern = pattern_of(path)
-        if pattern is None:
-            continue
-        try:
-            entries = decode_acls(path, entry.data)
-        except BadEntry as error:
-            log.error("Corrupt ACLs ignored until they are set again: %s", error)
-            entries = ()
-        acls[pattern] = StoredAcls(entries, entry.version)
+        if pattern is not None:
+            entries = corrupt.read(EntryKind.ACLS, path, entry.data, decode_acls, ())
+            acls[pattern] = StoredAcls(entries, entry.version)
     return acls

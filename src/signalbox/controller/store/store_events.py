@@ -56,10 +56,8 @@ class StoreEvents:
             self._queue.add(update)
 
     def on_corruption_changed(self) -> None:
-        """The corrupt entries of a topic changed. A new controller epoch reads them, as after a failover."""
-        self._end_epoch(
-            "corrupt topic entries have changed in the metadata store: the next controller epoch reads them"
-        )
+        """Corrupt entries changed. A new controller epoch reads them, as after a failover."""
+        self._end_epoch("corrupt entries have changed in the metadata store: the next controller epoch reads them")
 
     def on_read_failed(self, error: Exception) -> None:
         """The store could not be read."""

@@ -1,5 +1,5 @@
 """The controller's watches on the store: nodes that register or leave, log directories that fail, direct metadata
-writes of brokers, corrupt entries of topics that are repaired.
+writes of brokers, corrupt entries that are mended.
 
 A watch only reports that something changed; then the store is read, once for all reports in the meantime. Reads of one
 kind never overtake each other.
@@ -13,16 +13,17 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 from signalbox.controller.context import LiveBroker
-from signalbox.controller.store.corrupt_entries import TopicCorruption
 from signalbox.controller.store.loading import brokers_of, load_controllers
-from signalbox.controller.topics.topic_loading import has_changed
 from signalbox.metadata import layout
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind, are_mended
 from signalbox.metadata.entries.feature_levels import LevelRanges
 from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.entries.log_dir_event import decode_log_dir_event
 from signalbox.metadata.store.port import CommitRejected, Delete, Fence, MetadataStore, StoreError, StoreFull
 
 log = logging.getLogger(__name__)
+
+_CORRUPT_ENTRIES = "corrupt entries"  # the subject of their reads; the others are paths
 
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
@@ -47,7 +48,7 @@ class StoreObserver(Protocol):
         ...
 
     def on_corruption_changed(self) -> None:
-        """Corrupt entries of topics were repaired or deleted, or are corrupt in another way."""
+        """Corrupt entries were mended or deleted, or are corrupt in another way."""
         ...
 
     def on_read_failed(self, error: Exception) -> None:
@@ -67,24 +68,20 @@ class StoreWatcher:
         self._is_open = False
         self._again: dict[str, bool] = {}
         self._registrations: dict[str, Callable[[], None]] = {}
-        self._logged: set[str] = set()  # problems of corrupt registrations that are logged already
+        self._corrupt_registrations = CorruptEntries()
         self._observed: Mapping[int, LiveBroker] | None = None
-        self._corrupt_topics: Mapping[str, TopicCorruption] = {}
+        self._corrupt_entries: Mapping[str, bytes | None] = {}
 
-    def open(self, corrupt_topics: Mapping[str, TopicCorruption]) -> None:
-        """Begin to watch, the entries of `corrupt_topics` too."""
+    def open(self, corrupt_entries: Mapping[str, bytes | None]) -> None:
+        """Begin to watch, the `corrupt_entries` (data by path) too."""
         self._is_open = True
-        self._corrupt_topics = corrupt_topics
+        self._corrupt_entries = corrupt_entries
         self._cancel = [
             self._store.watch(layout.BROKER_IDS, self.look_at_brokers),
             self._store.watch(layout.CONTROLLER_IDS, self.look_at_controllers),
             self._store.watch(layout.LOG_DIR_EVENTS, self.look_at_log_dirs),
             self._store.watch(layout.SHARED_CHANGES, self.look_at_shared),
-            *(
-                self._store.watch(path, self.look_at_corrupt_entries)
-                for corruption in corrupt_topics.values()
-                for path in corruption.problems
-            ),
+            *(self._store.watch(path, self.look_at_corrupt_entries) for path in corrupt_entries),
         ]
 
     def look_at_all(self) -> None:
@@ -119,9 +116,9 @@ class StoreWatcher:
         self._look(layout.SHARED_CHANGES, self._reader.look_at_shared)
 
     def look_at_corrupt_entries(self) -> None:
-        """Check whether corrupt entries of topics have changed."""
-        if self._corrupt_topics:
-            self._look(layout.TOPICS, self._read_corrupt_entries)
+        """Check whether corrupt entries have changed."""
+        if self._corrupt_entries:
+            self._look(_CORRUPT_ENTRIES, self._read_corrupt_entries)
 
     def _look(self, subject: str, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if not self._is_open:
@@ -145,7 +142,7 @@ class StoreWatcher:
 
     async def _read_brokers(self) -> None:
         tree = await self._store.read_tree(layout.BROKER_IDS)
-        brokers = brokers_of(tree, self._logged)
+        brokers = brokers_of(tree, self._corrupt_registrations)
         if self._is_open:
             self._watch_registrations(tree.keys() - {layout.BROKER_IDS})
             if brokers != self._observed:
@@ -158,7 +155,7 @@ class StoreWatcher:
             self._reader.on_controllers_changed(controllers)
 
     async def _read_corrupt_entries(self) -> None:
-        if await has_changed(self._store, self._corrupt_topics) and self._is_open:
+        if await are_mended(self._store, self._corrupt_entries) and self._is_open:
             self._reader.on_corruption_changed()
 
     def _watch_registrations(self, paths: AbstractSet[str]) -> None:
@@ -174,10 +171,9 @@ class StoreWatcher:
         for path, entry in (await self._store.read_tree(layout.LOG_DIR_EVENTS)).items():
             if path == layout.LOG_DIR_EVENTS or not self._is_open:
                 continue
-            try:
-                self._reader.log_dir_failed(decode_log_dir_event(path, entry.data))
-            except BadEntry as error:
-                log.error("Invalid log directory failure notification skipped: %s", error)
+            broker_id = CorruptEntries().read(EntryKind.LOG_DIR_EVENT, path, entry.data, decode_log_dir_event, None)
+            if broker_id is not None:
+                self._reader.log_dir_failed(broker_id)
             await self._remove(path)
 
     async def _remove(self, path: str) -> None:

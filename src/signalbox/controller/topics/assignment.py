@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from signalbox.controller.context import ControllerContext
@@ -22,26 +23,34 @@ def manual_assignment(
     placement: Placement = {}
     for partition, brokers in sorted(given, key=lambda pair: pair[0]):
         if partition in placement:
-            raise _rejection(f"Partition {partition} is assigned twice.")
-        if not brokers:
-            raise _rejection(f"Partition {partition} is assigned to no broker.")
-        if len(set(brokers)) != len(brokers):
-            raise _rejection(f"Duplicate replica assignment found: {list(brokers)} for partition {partition}.")
+            raise _rejection(f"Found multiple manual partition assignments for partition {partition}")
+        reject_replica_list(brokers)
         for broker in brokers:
             if broker not in context.brokers:
-                raise _rejection(f"Partition {partition} is assigned to broker {broker}, which is not registered.")
+                raise _rejection(
+                    f"The manual partition assignment includes broker {broker}, but no such broker is registered."
+                )
         placement[partition] = tuple(brokers)
     expected = list(range(first_partition, first_partition + len(placement)))
     if list(placement) != expected:
-        raise _rejection(f"Partitions should be a consecutive 0-based integer sequence: {list(placement)}.")
+        raise _rejection(f"partitions should be a consecutive 0-based integer sequence: {list(placement)}")
     factor = replication_factor or len(next(iter(placement.values())))
-    for partition, replicas in placement.items():
+    for replicas in placement.values():
         if len(replicas) != factor:
             raise _rejection(
-                f"Inconsistent replication factor between partitions: partition {partition} has {len(replicas)} "
-                f"replicas, expected {factor}."
+                f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but this is not"
+                f" consistent with previous partitions, which have {factor} replica(s)."
             )
     return placement
+
+
+def reject_replica_list(brokers: Sequence[int]) -> None:
+    """INVALID_REPLICA_ASSIGNMENT for an empty list and for one that names a broker twice."""
+    if not brokers:
+        raise _rejection("The manual partition assignment includes an empty replica list.")
+    for broker, count in Counter(brokers).items():
+        if count > 1:
+            raise _rejection(f"The manual partition assignment includes the broker {broker} more than once.")
 
 
 def _rejection(message: str) -> KafkaError:

@@ -16,7 +16,7 @@ from signalbox.controller.context import ControlledTopic, ControllerContext
 from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced, Visibility
 from signalbox.controller.partitions.partition_control import first_state
 from signalbox.controller.records import PartitionCreated, Record, TopicAssignmentChanged
-from signalbox.controller.store.corrupt_entries import rejection
+from signalbox.controller.store.topic_corruption import rejection
 from signalbox.controller.topics.assignment import manual_assignment
 from signalbox.controller.topics.placement import Placement, PlacementRequest, place_replicas
 from signalbox.controller.topics.topic_control import usable_racks
@@ -92,7 +92,9 @@ def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple
     if topic is None:
         raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{wanted.name}' does not exist.")
     if topic.assignment.adding or topic.assignment.removing:
-        raise KafkaError(Error.REASSIGNMENT_IN_PROGRESS, f"A partition reassignment of '{wanted.name}' is running.")
+        raise KafkaError(
+            Error.REASSIGNMENT_IN_PROGRESS, f"A partition reassignment is in progress for the topic '{wanted.name}'."
+        )
     replicas = topic.assignment.replicas
     have = len(replicas)
     if wanted.count == have:
@@ -100,7 +102,7 @@ def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple
     if wanted.count < have:
         raise KafkaError(
             Error.INVALID_PARTITIONS,
-            f"Topic currently has {have} partitions, which is higher than the requested {wanted.count}.",
+            f"The topic {topic.name} currently has {have} partition(s); {wanted.count} would not be an increase.",
         )
     if wanted.count > MAX_PARTITIONS_PER_TOPIC:
         raise KafkaError(
@@ -114,8 +116,8 @@ def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple
     if len(wanted.assignments) != wanted.count - have:
         raise KafkaError(
             Error.INVALID_REPLICA_ASSIGNMENT,
-            f"Increasing the number of partitions by {wanted.count - have} but {len(wanted.assignments)} assignments "
-            "provided.",
+            f"Attempted to add {wanted.count - have} additional partition(s), but only {len(wanted.assignments)}"
+            " assignment(s) were specified.",
         )
     given = [(have + index, each.broker_ids) for index, each in enumerate(wanted.assignments)]
     return topic, manual_assignment(context, given, first_partition=have, replication_factor=factor)

@@ -33,13 +33,17 @@ def place_replicas(racks: Mapping[int, str | None], request: PlacementRequest, d
 
     INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR for invalid numbers."""
     if request.num_partitions <= 0:
-        raise KafkaError(Error.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
+        raise KafkaError(Error.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
     if request.replication_factor <= 0:
-        raise KafkaError(Error.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
+        raise KafkaError(
+            Error.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
     if request.replication_factor > len(racks):
         raise KafkaError(
             Error.INVALID_REPLICATION_FACTOR,
-            f"Replication factor: {request.replication_factor} larger than available brokers: {len(racks)}.",
+            f"Unable to replicate the partition {request.replication_factor} time(s): The target replication factor of"
+            f" {request.replication_factor} cannot be reached because only {len(racks)} broker(s) are registered.",
         )
     known = {broker: rack for broker, rack in racks.items() if rack is not None}
     brokers = _alternating(known) if len(known) == len(racks) else sorted(racks)

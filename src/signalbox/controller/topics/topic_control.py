@@ -20,7 +20,7 @@ from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced, Vi
 from signalbox.controller.partitions.partition_control import first_state
 from signalbox.controller.ports import PolicyViolation
 from signalbox.controller.records import PartitionCreated, Record, TopicCreated
-from signalbox.controller.store.corrupt_entries import REMEDY
+from signalbox.controller.store.topic_corruption import REMEDY
 from signalbox.controller.topics.assignment import manual_assignment
 from signalbox.controller.topics.placement import Placement, PlacementRequest, place_replicas
 from signalbox.controller.topics.topic_name import colliding_topic, reject_topic_name
@@ -121,7 +121,7 @@ def _reject_crowd(name: str, named: Counter[str], too_many_partitions: bool) -> 
     if too_many_partitions:
         raise KafkaError(Error.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     if named[name] > 1:
-        raise KafkaError(Error.INVALID_REQUEST, f"Create topics request from client contains topic {name!r} twice.")
+        raise KafkaError(Error.INVALID_REQUEST, "Duplicate topic name.")
 
 
 def _decide_topic(
@@ -152,12 +152,16 @@ def _decide_topic(
 
 def _placement(context: ControllerContext, inputs: Inputs, wanted: CreateTopicsRequest.CreatableTopic) -> Placement:
     if wanted.assignments:
-        if wanted.num_partitions != _DEFAULTED or wanted.replication_factor != _DEFAULTED:
-            raise KafkaError(
-                Error.INVALID_REQUEST,
-                "Both numPartitions or replicationFactor and replicasAssignments were set. Both cannot be used at the "
-                "same time.",
-            )
+        given_twice = {
+            "replication factor": wanted.replication_factor != _DEFAULTED,
+            "numPartitions": wanted.num_partitions != _DEFAULTED,
+        }
+        for field, is_set in given_twice.items():
+            if is_set:
+                raise KafkaError(
+                    Error.INVALID_REQUEST,
+                    f"A manual partition assignment was specified, but {field} was not set to -1.",
+                )
         given = [(each.partition_index, each.broker_ids) for each in wanted.assignments]
         return manual_assignment(context, given, first_partition=0)
     settings = inputs.settings

@@ -29,7 +29,7 @@ from signalbox.controller.records import (
     TopicDeletionRejected,
     TopicDeletionStarted,
 )
-from signalbox.controller.store.corrupt_entries import rejection
+from signalbox.controller.store.topic_corruption import rejection
 from signalbox.controller.topics.replicas_to_delete import replicas_to_delete
 from signalbox.controller.visibility import all_gone
 from signalbox.protocol.error_table import Error, KafkaError
@@ -139,13 +139,13 @@ def _identity(context: ControllerContext, state: _State) -> object:
 
 def _rejection(context: ControllerContext, inputs: Inputs, state: _State, named: Counter[object]) -> KafkaError | None:
     if state.name is not None and state.topic_id != ZERO_UUID:
-        return KafkaError(Error.INVALID_REQUEST, "Topic name and topic ID can not both be specified.")
+        return KafkaError(Error.INVALID_REQUEST, "You may not specify both topic name and topic id.")
     if state.name is None and state.topic_id == ZERO_UUID:
         return KafkaError(Error.INVALID_REQUEST, "Neither topic name nor id were specified.")
     if named[_identity(context, state)] > 1:
         return KafkaError(Error.INVALID_REQUEST, "The provided topic name maps to an ID that was already supplied.")
     if not inputs.settings.delete_topic_enable:
-        return KafkaError(Error.TOPIC_DELETION_DISABLED, "delete.topic.enable is false.")
+        return KafkaError(Error.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
     if state.name is None and state.topic_id not in context.topic_names:
         return KafkaError(Error.UNKNOWN_TOPIC_ID)
     name = state.name or context.topic_names.get(state.topic_id) or ""

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 from signalbox.controller.context import ControlledTopic
-from signalbox.controller.store.corrupt_entries import TopicCorruption
+from signalbox.controller.store.topic_corruption import TopicCorruption
 from signalbox.controller.topics.topic_name import reject_topic_name
 from signalbox.metadata import layout
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.entries.partition_state import PartitionState, decode_partition_state
 from signalbox.metadata.entries.topic_assignment import TopicAssignment, decode_topic_assignment
-from signalbox.metadata.store.port import Entry, MetadataStore
+from signalbox.metadata.store.port import Entry
 
 _PLACE = re.compile(r"(partitions(/(?P<partition>0|[1-9][0-9]{0,9})(?P<state>/state)?)?)?")
 
@@ -26,10 +28,12 @@ Entries = Mapping[str, Entry]
 
 @dataclass(frozen=True, slots=True)
 class ReadTopic:
-    """`topic` is None if it is quarantined as a whole; `corruption` is None if all of it could be read."""
+    """`topic` is None if it is quarantined as a whole; `corruption` is None if all of it could be read. `corrupt`: its
+    corrupt entries, which are not logged yet."""
 
     topic: ControlledTopic | None
     corruption: TopicCorruption | None = None
+    corrupt: CorruptEntries = field(default_factory=CorruptEntries)
 
 
 def by_topic(tree: Entries) -> dict[str, dict[str, Entry]]:
@@ -47,7 +51,9 @@ def by_topic(tree: Entries) -> dict[str, dict[str, Entry]]:
 def read_topic(name: str, entries: Entries, is_going: bool = False) -> ReadTopic:
     """One topic. With a deletion mark (`is_going`) a topic with any corrupt entry is quarantined as a whole: a partly
     deleted topic gets no leaders again."""
-    problems: dict[str, str] = {}
+    corrupt = CorruptEntries()
+    path = layout.topic_path(name)
+    assignment = corrupt.collect(EntryKind.TOPIC, path, entries[""].data, partial(_assignment, name), None)
     states: dict[int, PartitionState] = {}
     folders, unreadable = set(), set()
     for partition, is_state, entry in _partition_entries(entries):
@@ -55,17 +61,14 @@ def read_topic(name: str, entries: Entries, is_going: bool = False) -> ReadTopic
         if not is_state:
             continue
         path = layout.partition_state_path(name, partition)
-        try:
-            states[partition] = decode_partition_state(path, entry.data, entry.version)
-        except BadEntry as error:
-            problems[path] = str(error)
+        decode = partial(decode_partition_state, entry_version=entry.version)
+        state = corrupt.collect(EntryKind.TOPIC, path, entry.data, decode, None)
+        if state is None:
             unreadable.add(partition)
-    try:
-        assignment = _assignment(name, entries[""].data)
-    except BadEntry as error:
-        return ReadTopic(None, TopicCorruption({layout.topic_path(name): str(error), **problems}))
-    if problems and is_going:
-        return ReadTopic(None, TopicCorruption(problems))
+        else:
+            states[partition] = state
+    if assignment is None or (unreadable and is_going):
+        return ReadTopic(None, TopicCorruption(corrupt.problems), corrupt)
     topic = ControlledTopic(
         name=name,
         assignment=assignment,
@@ -74,18 +77,8 @@ def read_topic(name: str, entries: Entries, is_going: bool = False) -> ReadTopic
         bare_partitions=frozenset(folders - states.keys() - unreadable),
         created_after=entries[""].creation_id,
     )
-    return ReadTopic(topic, TopicCorruption(problems, frozenset(unreadable)) if problems else None)
-
-
-async def has_changed(store: MetadataStore, known: Mapping[str, TopicCorruption]) -> bool:
-    """Whether the corrupt entries of these topics differ from the `known` ones: an entry was repaired or deleted, or is
-    corrupt in another way."""
-    for name, corruption in known.items():
-        tree = await store.read_tree(layout.topic_path(name))
-        entries = by_topic(tree).get(name)
-        if entries is None or read_topic(name, entries, is_going=corruption.is_whole).corruption != corruption:
-            return True
-    return False
+    corruption = TopicCorruption(corrupt.problems, frozenset(unreadable)) if unreadable else None
+    return ReadTopic(topic, corruption, corrupt)
 
 
 def _partition_entries(entries: Entries) -> Iterator[tuple[int, bool, Entry]]:
@@ -95,10 +88,10 @@ def _partition_entries(entries: Entries) -> Iterator[tuple[int, bool, Entry]]:
             yield int(place["partition"]), place["state"] is not None, entry
 
 
-def _assignment(name: str, data: bytes | None) -> TopicAssignment:
+def _assignment(name: str, path: str, data: bytes | None) -> TopicAssignment:
     if problem := reject_topic_name(name):  # no broker could create a folder of that name
-        raise BadEntry(f"{layout.topic_path(name)}: {problem}")
+        raise BadEntry(f"{path}: {problem}")
     assignment = decode_topic_assignment(name, data)
     if not assignment.replicas:
-        raise BadEntry(f"{layout.topic_path(name)} names no partition")
+        raise BadEntry(f"{path} names no partition")
     return assignment

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from signalbox.common.ids import TopicPartition
-from signalbox.metadata.entries.json_text import MAX_NUMBER, BadEntry, decode_json, encode_json
+from signalbox.metadata.entries.corrupt_entries import readable
+from signalbox.metadata.entries.json_text import MAX_NUMBER, decode_json, encode_json
 from signalbox.metadata.entries.partition_state import decode_partition_state
 from signalbox.metadata.layout import partition_of_state
 from signalbox.metadata.store.port import Entry, Operation, Write
@@ -22,13 +23,12 @@ def raised_epochs(topics: Mapping[str, Entry], seen: Mapping[TopicPartition, int
         partition = partition_of_state(path)
         if partition is None:
             continue
-        try:
-            epoch = decode_partition_state(path, entry.data, entry.version).leader_epoch
-        except BadEntry:
+        state = readable(decode_partition_state, path, entry.data, entry.version)
+        if state is None:
             continue
-        raised = epoch + step
+        raised = state.leader_epoch + step
         if seen.get(partition, -1) >= raised:
             raised = seen[partition] + 1
-        if raised != epoch:
+        if raised != state.leader_epoch:
             changed = {**decode_json(entry.data, path), "leader_epoch": min(raised, MAX_NUMBER)}
             yield Write(path, encode_json(changed), entry.version)

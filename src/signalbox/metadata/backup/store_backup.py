@@ -27,7 +27,8 @@ from signalbox.metadata.backup.store_copy import CopyRejected, lasting
 from signalbox.metadata.backup.store_incarnation import restored
 from signalbox.metadata.entries.cluster_id import read_cluster_id
 from signalbox.metadata.entries.controller_claim import decode_controller_epoch, encode_controller_epoch
-from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json
+from signalbox.metadata.entries.corrupt_entries import readable
+from signalbox.metadata.entries.json_text import decode_json, encode_json
 from signalbox.metadata.entries.partition_state import decode_partition_state
 from signalbox.metadata.entries.producer_id_block import above_later_blocks
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
@@ -123,18 +124,17 @@ def _raised(path: str, data: bytes | None) -> bytes | None:
         return above_later_blocks(data)
     if data is None or not (path.startswith(layout.TOPICS + "/") and path.endswith("/state")):
         return data
-    try:
-        epoch = decode_partition_state(path, data, 0).leader_epoch
-    except BadEntry:
-        return data  # already corrupt when the backup was taken: quarantined until it is repaired
-    return encode_json({**decode_json(data, path), "leader_epoch": epoch + EPOCH_STEP})
+    state = readable(decode_partition_state, path, data, 0)
+    if state is None:
+        return data  # already corrupt when the backup was taken: quarantined until it is mended
+    return encode_json({**decode_json(data, path), "leader_epoch": state.leader_epoch + EPOCH_STEP})
 
 
 def _with_raised_controller_epoch(data: bytes | None) -> bytes | None:
-    try:
-        return encode_controller_epoch(decode_controller_epoch(data) + EPOCH_STEP)
-    except BadEntry:
+    epoch = readable(decode_controller_epoch, data)
+    if epoch is None:
         return data  # already corrupt: the next controller determines it again
+    return encode_controller_epoch(epoch + EPOCH_STEP)
 
 
 def _line(value: dict[str, Any]) -> bytes:

@@ -12,18 +12,17 @@ the earlier ones with the last position that it shares with each; null: all of t
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from signalbox.common.ids import UNKNOWN_CONTROLLER_EPOCH, StorePosition, new_uuid, uuid_text
 from signalbox.metadata.entries.controller_claim import decode_controller_epoch
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind, readable
 from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json, whole_number
 from signalbox.metadata.layout import CONTROLLER_EPOCH, STORE_INCARNATION
 from signalbox.metadata.store.port import CommitRejected, Create, MetadataStore, Operation, Write
-
-log = logging.getLogger(__name__)
 
 _VERSION = 1
 _ALL = 2**63 - 1  # the position of an earlier incarnation that was accepted completely
@@ -72,16 +71,15 @@ async def read_history(store: MetadataStore) -> StoreHistory:
     """The store's history; without an entry, or with a corrupt one, a new incarnation at generation 0, which is not
     stored yet. StoreError."""
     epoch_entry = await store.read(CONTROLLER_EPOCH)
-    try:
-        controller_epoch = 0 if epoch_entry is None else decode_controller_epoch(epoch_entry.data)
-    except BadEntry:
+    controller_epoch = 0 if epoch_entry is None else readable(decode_controller_epoch, epoch_entry.data)
+    if controller_epoch is None:
         controller_epoch = UNKNOWN_CONTROLLER_EPOCH  # the next controller determines it again
     entry = await store.read(STORE_INCARNATION)
     if entry is not None:
-        try:
-            return decode_history(entry.data, entry.version, controller_epoch)
-        except BadEntry as error:
-            log.error("Corrupt store incarnation, the metadata store is treated as a new one: %s", error)
+        decode = partial(_history, entry.version, controller_epoch)
+        history = CorruptEntries().read(EntryKind.STORE_INCARNATION, STORE_INCARNATION, entry.data, decode, None)
+        if history is not None:
+            return history
     position = StorePosition(uuid_text(new_uuid()), 0, controller_epoch)
     return StoreHistory(position, {}, None if entry is None else entry.version)
 
@@ -99,9 +97,8 @@ async def advance(store: MetadataStore, history: StoreHistory) -> StorePosition 
 
 def restored(data: bytes | None, incarnation: str) -> bytes | None:
     """The entry that a restore writes for that of a backup: a new incarnation that has accepted all of the old one."""
-    try:
-        history = decode_history(data, 0, 0)
-    except BadEntry:
+    history = readable(decode_history, data, 0, 0)
+    if history is None:
         return data
     everything = StorePosition(history.position.incarnation, _ALL, _ALL)
     position = StorePosition(incarnation, history.position.generation + 1, 0)
@@ -117,6 +114,10 @@ def decode_history(data: bytes | None, entry_version: int, controller_epoch: int
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"{STORE_INCARNATION} holds no incarnation: {error!r}") from error
     return StoreHistory(position, earlier, entry_version)
+
+
+def _history(entry_version: int, controller_epoch: int, path: str, data: bytes | None) -> StoreHistory:
+    return decode_history(data, entry_version, controller_epoch)
 
 
 def encode_history(history: StoreHistory) -> bytes:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from signalbox.common.ids import TopicPartition
 from signalbox.metadata.entries.controller_claim import decode_controller_epoch
-from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.entries.corrupt_entries import readable
 from signalbox.metadata.entries.partition_state import decode_partition_state
 from signalbox.metadata.layout import CONTROLLER_EPOCH, partition_state_path
 from signalbox.metadata.store.port import MetadataStore
@@ -25,12 +25,7 @@ class StoredEpochs:
     async def controller_epoch(self) -> int | None:
         """The epoch of the last controller, 0 before the first; StoreError."""
         entry = await self._store.read(CONTROLLER_EPOCH)
-        if entry is None:
-            return 0
-        try:
-            return decode_controller_epoch(entry.data)
-        except BadEntry:
-            return None
+        return 0 if entry is None else readable(decode_controller_epoch, entry.data)
 
     async def leader_epochs(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
         """Leader epochs by partition; None also without a stored state: the topic may have been deleted. StoreError."""
@@ -44,9 +39,5 @@ class StoredEpochs:
     async def _leader_epoch(self, partition: TopicPartition) -> int | None:
         path = partition_state_path(*partition)
         entry = await self._store.read(path)
-        if entry is None:
-            return None
-        try:
-            return decode_partition_state(path, entry.data, entry.version).leader_epoch
-        except BadEntry:
-            return None
+        state = None if entry is None else readable(decode_partition_state, path, entry.data, entry.version)
+        return None if state is None else state.leader_epoch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from signalbox.metadata.entries.corrupt_entries import readable
 from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json
 
 BLOCK_SIZE = 1000
@@ -47,8 +48,7 @@ def decode_producer_id_block(data: bytes | None) -> ProducerIdBlock | None:
 def above_later_blocks(data: bytes | None) -> bytes | None:
     """The entry of an older copy of a store, raised above the blocks that were allocated after the copy: brokers could
     not distinguish two producers with the same id. A corrupt entry stays as it is: no id is allocated from it."""
-    try:
-        block = decode_producer_id_block(data) or ProducerIdBlock(-1, 0, BLOCK_SIZE - 1)
-    except BadEntry:
+    block = readable(decode_producer_id_block, data) if data else ProducerIdBlock(-1, 0, BLOCK_SIZE - 1)
+    if block is None:
         return data
     return ProducerIdBlock(block.broker_id, block.first + IDS_SKIPPED, block.last + IDS_SKIPPED).encode()

@@ -15,10 +15,11 @@ from typing import Any
 
 from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalize_listener_name
 from signalbox.common.ids import uuid_bytes, uuid_text
-from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json
+from signalbox.metadata.entries.json_text import MAX_NUMBER, BadEntry, decode_json, encode_json
 
 VERSION_WITHOUT_FEATURES = 4
 VERSION_WITH_FEATURES = 5  # written from inter.broker.protocol.version 2.7 on, 4 below
+_MAX_DIGITS = len(str(MAX_NUMBER))
 _OUR_KEYS = ("inter_broker_listener", "control_plane_listener", "privileged_listener")
 
 
@@ -98,7 +99,18 @@ class BrokerRegistration:
 
 def decode_registration(broker_id: int, data: bytes | None) -> BrokerRegistration:
     """The registration in a payload of any version from 1 on; unknown keys are ignored. BadEntry names the fault."""
-    entry = f"/brokers/ids/{broker_id}"
+    return _decoded(f"/brokers/ids/{broker_id}", broker_id, data)
+
+
+def registration_at(path: str, data: bytes | None) -> BrokerRegistration:
+    """The registration of the node that the last part of the path names. BadEntry names the path and the fault."""
+    name = path.rpartition("/")[2]
+    if not (name.isascii() and name.isdecimal() and len(name) <= _MAX_DIGITS and int(name) <= MAX_NUMBER):
+        raise BadEntry(f"{path} is named after no broker id")
+    return _decoded(path, int(name), data)
+
+
+def _decoded(entry: str, broker_id: int, data: bytes | None) -> BrokerRegistration:
     payload = decode_json(data, entry)
     try:
         version = int(payload["version"])

@@ -12,6 +12,7 @@ import logging
 import secrets
 from collections.abc import Callable
 
+from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json
 from signalbox.metadata.layout import SALT_SECRET
 from signalbox.metadata.rereading import Rereading
@@ -25,13 +26,17 @@ _BYTES = 32
 
 async def read_or_create_salt_secret(store: MetadataStore) -> bytes:
     """The cluster's secret; a new one if there is none yet. StoreError, BadEntry."""
+    return _decoded(await _read_or_create(store))
+
+
+async def _read_or_create(store: MetadataStore) -> bytes | None:
     while (entry := await store.read(SALT_SECRET)) is None:
         made = base64.b64encode(secrets.token_bytes(_BYTES)).decode()
         try:
             await store.commit([Create(SALT_SECRET, encode_json({"version": _VERSION, "secret": made}))])
         except KeyExists:
             continue  # another node was first
-    return _decoded(entry.data)
+    return entry.data
 
 
 class SaltSecretRepository:
@@ -44,6 +49,7 @@ class SaltSecretRepository:
         self._cancel_watch: Callable[[], None] | None = None
         self._rereading = Rereading("the secret of salts", self._read)
         self._last_notified = b""
+        self._corrupt = CorruptEntries()
 
     async def start(self) -> None:
         """Read or create the secret and follow its changes from then on."""
@@ -61,14 +67,9 @@ class SaltSecretRepository:
         await self._rereading.stop()
 
     async def _read(self) -> None:
-        try:
-            secret = await read_or_create_salt_secret(self._store)
-        except BadEntry as error:
-            log.error(
-                "Corrupt salt secret, salts of unknown users differ from other nodes' (%s): remove the entry", error
-            )
-            return
-        if secret != self._last_notified:
+        data = await _read_or_create(self._store)
+        secret = self._corrupt.read(EntryKind.SALT_SECRET, SALT_SECRET, data, lambda _, data: _decoded(data), None)
+        if secret is not None and secret != self._last_notified:
             self._last_notified = secret
             self._changed(secret)
 

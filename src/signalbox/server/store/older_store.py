@@ -19,7 +19,7 @@ from signalbox.metadata.backup.raised_epochs import EPOCH_STEP, raised_epochs
 from signalbox.metadata.backup.store_incarnation import StoreHistory, read_history
 from signalbox.metadata.entries.cluster_id import read_cluster_id
 from signalbox.metadata.entries.controller_claim import encode_controller_epoch
-from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.entries.corrupt_entries import readable
 from signalbox.metadata.entries.producer_id_block import above_later_blocks
 from signalbox.metadata.entries.topic_assignment import decode_topic_assignment
 from signalbox.metadata.layout import (
@@ -183,8 +183,7 @@ def _has_entry(folder: PartitionFolder, topics: dict[str, Entry]) -> bool:
     entry = topics.get(topic_path(topic))
     if entry is None:
         return False
-    try:
-        topic_id = decode_topic_assignment(topic, entry.data).topic_id
-    except BadEntry:
+    assignment = readable(decode_topic_assignment, topic, entry.data)
+    if assignment is None:
         return True  # quarantined: it is unknown whether it is the same topic
-    return ZERO_UUID in (topic_id, folder.topic_id) or topic_id == folder.topic_id
+    return ZERO_UUID in (assignment.topic_id, folder.topic_id) or assignment.topic_id == folder.topic_id

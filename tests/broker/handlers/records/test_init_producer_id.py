@@ -49,7 +49,7 @@ def test_authorization(authorizer: Any, code: int) -> None:
 
 @pytest.mark.spec("D4")
 @pytest.mark.parametrize(
-    ("transactional_id", "error"), [("tx", Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ("", Error.INVALID_REQUEST)]
+    ("transactional_id", "error"), [("tx", Error.UNSUPPORTED_VERSION), ("", Error.INVALID_REQUEST)]
 )
 def test_a_transactional_id_is_a_final_error(transactional_id: str, error: Error) -> None:
     assert ask(4, transactional_id=transactional_id) == (error, -1, -1)

@@ -107,7 +107,7 @@ def test_acks_that_are_none(running_broker: RunningBroker, acks: int) -> None:
 
 def test_transactions_are_rejected(running_broker: RunningBroker) -> None:
     response = ask(running_broker, topic("pr-a", (0, batch(b"x"))), transactional_id="tx")
-    assert [code for _, _, code, _ in found(response)] == [Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED]
+    assert [code for _, _, code, _ in found(response)] == [Error.UNSUPPORTED_VERSION]
 
 
 def test_without_acknowledgements(running_broker: RunningBroker) -> None:

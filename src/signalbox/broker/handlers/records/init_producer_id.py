@@ -1,7 +1,8 @@
 """InitProducerId (key 22): a producer id for an idempotent producer. KIP-98, KIP-360; versions 0-5.
 
 Brokers get ids in blocks from the active controller (AllocateProducerIds); any broker assigns them. A transactional id
-is TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which is final for producers: transactions are a gap in the conformance table.
+is UNSUPPORTED_VERSION, Kafka's code for a feature that is off: transactions are a gap in the conformance table
+(decision 0041).
 Needs IDEMPOTENT_WRITE on the cluster or WRITE on a topic. Version note: from version 3 on a producer may send its
 present id and epoch, both or neither. Without a transactional id it gets a new id in either case, as in Kafka.
 """
@@ -28,7 +29,7 @@ class InitProducerIdHandler:
         if request.body.transactional_id == "":
             raise KafkaError(Error.INVALID_REQUEST, "the transactional id is empty")
         if request.body.transactional_id is not None:
-            raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported")
+            raise KafkaError(Error.UNSUPPORTED_VERSION, "transactions are not supported")
         context = request.context
         if not may_on_cluster(
             self._authorizer, context, AclOperation.IDEMPOTENT_WRITE

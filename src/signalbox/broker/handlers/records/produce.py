@@ -2,10 +2,11 @@
 
 acks=0 has no response (an error closes the connection, so that the client refreshes its metadata); acks=1 has it when
 the batch is written to the file, acks=all when every in-sync replica has the batch, limited by the request's timeout.
-Needs WRITE on the topic; without it only the topic's partitions are rejected. A transactional id is rejected:
-transactions are a gap in the conformance table. If a partition is named twice, the last batch is appended and there is
-one result, since Kafka reads a request into a map. Version notes: topic ids from 13 on; the current leader and its
-endpoint on the request's listener from 10 on (KIP-951); error messages from 8 on; zstd from 7 on.
+Needs WRITE on the topic; without it only the topic's partitions are rejected. A transactional id is rejected
+(UNSUPPORTED_VERSION): transactions are a gap in the conformance table. If a partition is named twice, the last batch is
+appended and there is one result, since Kafka reads a request into a map. Version notes: topic ids from 13 on; the
+current leader and its endpoint on the request's listener from 10 on (KIP-951); error messages from 8 on; zstd from 7
+on.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class ProduceHandler:
         if body.acks not in VALID_ACKS:
             raise KafkaError(Error.INVALID_REQUIRED_ACKS, f"acks is {body.acks}")
         if body.transactional_id is not None:
-            raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported")
+            raise KafkaError(Error.UNSUPPORTED_VERSION, "transactions are not supported")
         _keep_last_of_duplicates(body)
         rejections = self._rejections(request, body)
         partitions = ((topic, partition) for topic in body.topic_data for partition in topic.partition_data)

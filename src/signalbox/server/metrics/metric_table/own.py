@@ -111,10 +111,6 @@ OWN_ROWS: tuple[MetricRow, ...] = (
         ("ShuttingDownBrokerCount", "brokers", f"Brokers in controlled shutdown; {_ACTIVE}"),
     ),
     *rows_of(
-        "signalbox.controller", "Topics", _GAUGE, (),
-        ("UnreadableTopicCount", "topics", f"Topics whose entries in the metadata store are corrupt; {_ACTIVE}"),
-    ),
-    *rows_of(
         "signalbox.controller", "Elections", _GAUGE, (),
         ("AwaitedElectionCount", "partitions", "Partitions whose election waits for members of the ISR after an unclean"
          f" shutdown; {_ACTIVE}"),
@@ -127,5 +123,6 @@ OWN_ROWS: tuple[MetricRow, ...] = (
     *rows_of(
         "signalbox.controller", "MetadataStore", _GAUGE, (),
         ("StoreFullDeferredEvents", "events", "Events that wait for room in the metadata store."),
+        ("CorruptEntryCount", "entries", f"Corrupt entries of the metadata store that are quarantined; {_ACTIVE}"),
     ),
 )  # fmt: skip

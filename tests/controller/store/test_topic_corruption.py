@@ -18,7 +18,7 @@ from signalbox.controller.partitions.alter_partition import alter_partition
 from signalbox.controller.partitions.election_control import elect_leaders
 from signalbox.controller.partitions.reassignment_control import alter_partition_reassignments
 from signalbox.controller.replay import replay
-from signalbox.controller.store.corrupt_entries import TopicCorruption, describe
+from signalbox.controller.store.topic_corruption import TopicCorruption, describe
 from signalbox.controller.topics.partition_creation import create_partitions
 from signalbox.controller.topics.topic_control import create_topics
 from signalbox.controller.topics.topic_deletion import delete_topics

@@ -17,7 +17,7 @@ from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
-from tests.storage.workbench import NOW_MS, TOPIC_ID, TP, append, batch, records
+from tests.storage.workbench import NOW_MS, TOPIC_ID, TP, append, batch, offsets, records
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=4_096, index_interval_bytes=256, file_delete_delay_ms=0)
 
@@ -47,6 +47,22 @@ class ManualBackground:
     def close(self) -> None:
         while self.resume():
             pass
+
+
+class RecordingFileSystem(FaultyFileSystem):
+    """Records the new names, and which folders are synced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[str] = []
+
+    def rename(self, old: str, new: str) -> None:
+        super().rename(old, new)
+        self.steps.append(f"rename {Path(new).name}")
+
+    def sync_directory(self, path: str) -> None:
+        super().sync_directory(path)
+        self.steps.append(f"sync {Path(path).name}")
 
 
 class BrokerLogs:
@@ -238,6 +254,45 @@ def test_a_process_that_dies_in_between_loses_nothing(broker_logs: BrokerLogs, a
     assert values(log) == expected
     broker_logs.end()
     assert sorted(broker_logs.folders("a") + broker_logs.folders("b")) == ["flights-0"]
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("gaps", ["compacted_to", "gaps_to"])
+def test_records_that_were_appended_to_a_moved_log_with_gaps_survive_a_kill(broker_logs: BrokerLogs, gaps: str) -> None:
+    """The kill is before the old copy is deleted, and before the checkpoints are written from the moved log."""
+    log = broker_logs.log
+    if gaps == "gaps_to":
+        log.body.allow_gaps_to(9)
+    else:
+        log.body.compacted_to = 9
+    log.append_as_follower(b"".join(batch(1, offset=offset) for offset in (0, 1, 5, 9, 10)))
+    log.flush_appends()
+    broker_logs.logs.checkpoint()
+    broker_logs.move()
+    while log.body.directory.path != broker_logs.path("b"):
+        assert broker_logs.background.resume()
+    append(log, batch(2))
+    log = broker_logs.restarted(clean=False)
+    assert offsets(log) == [0, 1, 5, 9, 10, 11, 12]
+    assert (log.body.directory.path, getattr(log.body, gaps)) == (broker_logs.path("b"), 9)
+
+
+@pytest.mark.spec("D3")
+def test_gaps_in_the_target_are_durable_before_the_folder_has_its_name(tmp_path: Path) -> None:
+    file_system = RecordingFileSystem()
+    broker_logs = BrokerLogs(tmp_path, file_system)
+    broker_logs.log.body.compacted_to = 9
+    broker_logs.log.body.allow_gaps_to(10)
+    broker_logs.move()
+    while broker_logs.log.body.directory.path != broker_logs.path("b"):
+        assert broker_logs.background.resume()
+    assert file_system.steps[-5:] == [
+        "rename cleaner-offset-checkpoint",
+        "sync b",
+        "rename gap-offset-checkpoint",
+        "sync b",
+        "rename flights-0",
+    ]
 
 
 def test_of_two_copies_the_newer_is_kept(broker_logs: BrokerLogs, tmp_path: Path) -> None:

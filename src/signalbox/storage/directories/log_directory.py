@@ -178,10 +178,10 @@ class LogDirectory:
             write_offsets(self.disk.file_system, os.path.join(self.path, name), offsets, sync)
         self._written[name] = dict(offsets)
 
-    def raise_checkpoint(self, name: str, topic_partition: TopicPartition, offset: int) -> None:
+    def raise_checkpoint(self, name: str, topic_partition: TopicPartition, offset: int, sync: bool = False) -> None:
         """Replaces one offset of a checkpoint at once. Does not yield. KafkaError (KAFKA_STORAGE_ERROR)."""
         with no_yield():
-            self.write_checkpoint(name, {**self._written.get(name, {}), topic_partition: offset})
+            self.write_checkpoint(name, {**self._written.get(name, {}), topic_partition: offset}, sync)
 
 
 def read_and_remove_marker(file_system: FileSystem, log_dir: str) -> int | None:

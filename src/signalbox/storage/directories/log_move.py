@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from signalbox.protocol.error_table import KafkaError
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.files.file_names import (
+    CLEANER_OFFSET_FILE,
+    GAP_OFFSET_FILE,
     INDEX_SUFFIX,
     LEADER_EPOCH_FILE,
     LOG_SUFFIX,
@@ -245,9 +247,17 @@ class LogMove:
         for segment in body.segments:
             if (size := os.path.getsize(self._path(segment.base_offset, LOG_SUFFIX))) != segment.written:
                 raise _CopyDiffers(f"the copy of {segment.path(LOG_SUFFIX)} has {size} bytes, it has {segment.written}")
+        self._save_gaps(body)
         folder = os.path.join(self.target.path, str(self.log.topic_partition))
         file_system.rename(self._folder, folder)
         return folder
+
+    def _save_gaps(self, body: LogBody) -> None:
+        """Saves in the target where the log may have gaps. Under its final name the folder is loaded by the next start,
+        which would otherwise truncate it at its first gap, and delete it as the older copy."""
+        for name, offset in ((CLEANER_OFFSET_FILE, body.compacted_to), (GAP_OFFSET_FILE, body.gaps_to)):
+            if offset:
+                self.target.raise_checkpoint(name, self.log.topic_partition, offset, sync=True)
 
     def _path(self, base_offset: int, suffix: str) -> str:
         return os.path.join(self._folder, offset_name(base_offset, suffix))

@@ -133,7 +133,7 @@ def _read_or_reject(
     allowance: tuple[int, bool],
     progress: FollowerProgress | None,
 ) -> PartitionData:
-    """One partition's entry of the response. `allowance`: bytes left, and whether one batch may exceed them."""
+    """One partition's entry of the response. `allowance`: bytes left, and whether one batch may exceed them. Yields."""
     try:
         partition = hosted.find(
             session_partition.topic, session_partition.key.partition, session_partition.key.topic_id
@@ -172,6 +172,7 @@ def _read(
     allowance: tuple[int, bool],
     progress: FollowerProgress | None,
 ) -> PartitionData:
+    """Yields."""
     log = partition.local_log(session_partition.current_leader_epoch, as_leader=params.only_from_leader)
     diverging = _diverging_epoch(log, session_partition)
     if diverging is None:
@@ -217,7 +218,7 @@ def _record_sent(
 ) -> None:
     """Note that records are sent to a follower (`reader`: its id, and the end offset of its read). If it fetches the
     same offset again, it has usually lost its connection. Or it could not append the records: so they are checked
-    here, and CORRUPT_MESSAGE is raised if they are corrupt."""
+    here, and CORRUPT_MESSAGE is raised if they are corrupt. Yields."""
     replica_id, end = reader
     follower = partition.followers.get(replica_id)
     if follower is None:

@@ -8,10 +8,11 @@ match this log, the entry has the point where the logs diverge (KIP-595's diverg
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import IntEnum
 
-from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.cooperative_task import no_yield, yield_if_due
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchResponse
@@ -116,7 +117,8 @@ def read_all(
         ):
             session_partition.mark_clean(partition)
             continue
-        data = _read_or_reject(hosted, session_partition, params, (bytes_left, result.size_bytes == 0), progress)
+        with no_yield() if params.skips_unchanged else nullcontext():
+            data = _read_or_reject(hosted, session_partition, params, (bytes_left, result.size_bytes == 0), progress)
         size = len(data.records or b"")
         bytes_left = max(0, bytes_left - size)
         result.size_bytes += size

@@ -100,7 +100,8 @@ class Log(LogChecks):
         """Batches from the one that contains `offset` on, all before `max_offset`, from one segment.
 
         At most `max_bytes`, but at least one complete batch with `min_one_batch`; without it, an empty slice rather
-        than a part of the first batch. KafkaError OFFSET_OUT_OF_RANGE outside of log start..log end.
+        than a part of the first batch. KafkaError OFFSET_OUT_OF_RANGE outside of log start..log end. Yields, but only
+        before it raises CORRUPT_MESSAGE.
         """
         body = self._body
         end_offset = self.log_end_offset
@@ -120,6 +121,7 @@ class Log(LogChecks):
             raise self._directory.fail(error, f"reading {body.folder}") from error
 
     def _slice(self, offset: int, limit: int, max_bytes: int, min_one_batch: bool) -> LogSlice:
+        """Yields, as `read` does."""
         segments = self._body.segments
         active = segments.active
         slot = len(segments) - 1 if offset >= active.base_offset else segments.slot_of(offset)

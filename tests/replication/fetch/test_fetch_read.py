@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest
@@ -123,3 +125,15 @@ def test_by_name_in_a_session(cluster: MemoryCluster) -> None:
     by_name = SessionPartition(FetchKey(TOPIC, ZERO_UUID, 0), FetchRequest.FetchPartition(fetch_offset=2))
     [(_, data)] = read_all(cluster.brokers[1].manager.hosted, [by_name], IN_SESSION).entries
     assert data.error_code == 0
+
+
+def test_with_a_session_the_check_of_records_that_are_fetched_twice_does_not_yield(cluster: MemoryCluster) -> None:
+    """Another request may close the session while a task has yielded."""
+    broker = cluster.brokers[1]
+    follower = replace(IN_SESSION, replica_id=2)
+    partitions = [in_session(session_partition(2))]
+    progress = broker.manager._fetches._progress
+    for _ in range(2):
+        task = CooperativeTask(lambda: read_all(broker.manager.hosted, partitions, follower, progress))
+        task.run_slice(0.0)
+        assert task.dead

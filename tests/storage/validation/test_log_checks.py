@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.protocol.error_table import KafkaError
 from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
+from signalbox.storage.validation import corruption
+from signalbox.storage.validation.corruption import PIECE_BYTES
 from tests.storage.workbench import append, batch, new_log, offsets, reopened
 
 SMALL = LogConfig(segment_bytes=600, index_interval_bytes=100)
@@ -36,6 +40,52 @@ def test_an_intact_log_has_nothing_to_report(tmp_path: Path, offset: int) -> Non
     log, _ = filled(tmp_path)
     assert log.check_at(offset, 1 << 20) is None
     assert log.corruption is None
+
+
+def drop_oldest(log: Log) -> None:
+    log.high_watermark = log.log_end_offset
+    log.delete_records_before(10)  # the second of three segments begins there
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("missing_bytes", [1, 30, 500])
+def test_a_file_that_ends_too_early_is_corrupt(tmp_path: Path, missing_bytes: int) -> None:
+    log, size = filled(tmp_path)
+    path = Path(log.body.segments[0].path(".log"))
+    with path.open("rb+") as file:
+        file.truncate(5 * size - missing_bytes)
+    location = log.check_at(0)
+    assert location is not None
+    assert location.offset == 2 * ((5 * size - missing_bytes) // size)
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("piece_bytes", [100, PIECE_BYTES])
+@pytest.mark.parametrize("offset", [0, 12])
+@pytest.mark.parametrize(
+    "change",
+    [drop_oldest, lambda log: log.truncate_to(14), lambda log: log.truncate_fully_and_start_at(40), Log.roll],
+    ids=["segments deleted", "truncated", "restarted", "rolled"],
+)
+def test_an_intact_log_that_changes_while_it_is_checked(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    offset: int,
+    piece_bytes: int,
+    change: Callable[[Log], object],
+) -> None:
+    monkeypatch.setattr(corruption, "PIECE_BYTES", piece_bytes)
+    for slices in range(6):
+        log, _ = filled(path := tmp_path / str(slices))
+        results: list[object] = []
+        check = CooperativeTask(lambda log=log, results=results: results.append(log.check_at(offset, 1 << 20)))
+        for _ in range(slices):
+            if not check.dead:
+                check.run_slice(0.0)
+        change(log)
+        while not check.dead:
+            check.run_slice(0.0)
+        assert (results, log.corruption, log.online) == ([None], None, True), path
 
 
 @pytest.mark.spec("D3")
@@ -74,9 +124,9 @@ def test_below_the_compacted_offset_the_batch_behind_the_gap_is_corrupt(tmp_path
     append(log, *(batch(2) for _ in range(12)))
     log.body.compacted_to = 24
     flip(log, number * size + 7)  # adds 16
-    corruption = log.check_at(2 * number)
-    assert corruption is not None
-    assert corruption[:3] == (2 * number, 0, number * size)
+    location = log.check_at(2 * number)
+    assert location is not None
+    assert location[:3] == (2 * number, 0, number * size)
 
 
 @pytest.mark.spec("D3")

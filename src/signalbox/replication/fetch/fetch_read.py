@@ -8,10 +8,11 @@ match this log, the entry has the point where the logs diverge (KIP-595's diverg
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import IntEnum
 
-from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.cooperative_task import no_yield, yield_if_due
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchResponse
@@ -116,7 +117,8 @@ def read_all(
         ):
             session_partition.mark_clean(partition)
             continue
-        data = _read_or_reject(hosted, session_partition, params, (bytes_left, result.size_bytes == 0), progress)
+        with no_yield() if params.skips_unchanged else nullcontext():
+            data = _read_or_reject(hosted, session_partition, params, (bytes_left, result.size_bytes == 0), progress)
         size = len(data.records or b"")
         bytes_left = max(0, bytes_left - size)
         result.size_bytes += size
@@ -133,7 +135,7 @@ def _read_or_reject(
     allowance: tuple[int, bool],
     progress: FollowerProgress | None,
 ) -> PartitionData:
-    """One partition's entry of the response. `allowance`: bytes left, and whether one batch may exceed them."""
+    """One partition's entry of the response. `allowance`: bytes left, and whether one batch may exceed them. Yields."""
     try:
         partition = hosted.find(
             session_partition.topic, session_partition.key.partition, session_partition.key.topic_id
@@ -172,6 +174,7 @@ def _read(
     allowance: tuple[int, bool],
     progress: FollowerProgress | None,
 ) -> PartitionData:
+    """Yields."""
     log = partition.local_log(session_partition.current_leader_epoch, as_leader=params.only_from_leader)
     diverging = _diverging_epoch(log, session_partition)
     if diverging is None:
@@ -217,7 +220,7 @@ def _record_sent(
 ) -> None:
     """Note that records are sent to a follower (`reader`: its id, and the end offset of its read). If it fetches the
     same offset again, it has usually lost its connection. Or it could not append the records: so they are checked
-    here, and CORRUPT_MESSAGE is raised if they are corrupt."""
+    here, and CORRUPT_MESSAGE is raised if they are corrupt. Yields."""
     replica_id, end = reader
     follower = partition.followers.get(replica_id)
     if follower is None:

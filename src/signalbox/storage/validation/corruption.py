@@ -51,11 +51,14 @@ class SegmentCheck:
         return min(size_bytes, end - self.position) if size_bytes <= LARGEST_BATCH_BYTES else 0
 
     def run(self, read: Callable[[int, int], bytes], stop: int, end: int) -> Corruption | None:
-        """Checks at least up to `stop`, in a segment whose batches end at `end`; `read` takes position and size.
-        Yields."""
+        """Checks at least up to `stop`, in a segment whose batches end at `end`; `read` takes position and size. A file
+        that ends earlier has no complete batch there. Yields."""
         while self.position < stop:
             needed = max(HEADER_SIZE, self.bytes_needed(read(self.position, HEADER_SIZE), end))
-            corruption = self.check(read(self.position, max(needed, min(PIECE_BYTES, stop - self.position))), end)
+            position = self.position
+            corruption = self.check(read(position, max(needed, min(PIECE_BYTES, stop - position))), end)
+            if corruption is None and self.position == position:
+                corruption = self._corruption_here("no complete batch")
             if corruption is not None:
                 return corruption
         return None

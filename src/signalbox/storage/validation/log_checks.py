@@ -59,19 +59,28 @@ class LogChecks(LogAppends):
 
     def check_at(self, offset: int, size_bytes: int = 0) -> Corruption | None:
         """Checks the batch that contains `offset`, and `size_bytes` more of its segment; reports and returns the first
-        corrupt one."""
+        corrupt one. Yields: a result for records that were truncated or deleted meanwhile is ignored."""
         body = self._body
-        slot = body.segments.slot_of(offset)
-        segment = body.segments[slot]
+        segments, truncations = body.segments, body.truncations
+        slot = segments.slot_of(offset)
+        segment = segments[slot]
+        next_base_offset = segments[slot + 1].base_offset if slot + 1 < len(segments) else None
         position, next_offset = segment.indexed_before(offset)
         check = SegmentCheck(segment.base_offset, self.batch_order(next_offset), position, body.log_start_offset)
+        # The open file stays readable if the segment is deleted meanwhile.
+        file, file_system, end = segment.file(), body.directory.disk.file_system, segment.written
         corruption = check.run(
-            segment.read, min(position + _CHECKED_BYTES + size_bytes, segment.written), segment.written
+            lambda at, size: file_system.pread(file.fd, size, at),
+            min(position + _CHECKED_BYTES + size_bytes, end),
+            end,
         )
-        if corruption is None and check.position >= segment.written and slot + 1 < len(body.segments):
-            corruption = check.corruption_before_segment(body.segments[slot + 1].base_offset)
-        if corruption is not None:
-            self.report_corruption(corruption)
+        if corruption is None and check.position >= end and next_base_offset is not None:
+            corruption = check.corruption_before_segment(next_base_offset)
+        if corruption is None or body.truncations != truncations:
+            return None
+        if segments[segments.slot_of(segment.base_offset)] is not segment:
+            return None
+        self.report_corruption(corruption)
         return corruption
 
     def batch_order(self, next_offset: int) -> BatchOrder:
@@ -80,7 +89,7 @@ class LogChecks(LogAppends):
 
     def unreadable_at(self, offset: int) -> KafkaError:
         """The error for an `offset` that no batch contains and that was not compacted away: something before it is
-        corrupt."""
+        corrupt. Yields."""
         if self.corruption is None:
             self.check_at(offset)
         return KafkaError(Error.CORRUPT_MESSAGE, f"{self.topic_partition} cannot be read at offset {offset}")

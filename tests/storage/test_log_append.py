@@ -198,21 +198,6 @@ def test_gaps_of_compacted_topics_are_kept(tmp_path: Path) -> None:
     assert offsets(reopened(tmp_path, LogConfig(), LastRun(gaps_to=10))) == [0, 1, 10, 11]
 
 
-def test_a_copy_with_many_gaps_stores_them_once_per_high_watermark_of_the_leader(tmp_path: Path) -> None:
-    follower = new_log(tmp_path, LogConfig(cleanup_policy=("compact",)))
-    checkpoint, replaced_at = tmp_path / "gap-offset-checkpoint", []
-    for offset, high_watermark in ((3, 20), (7, 20), (12, 20), (18, 20), (25, 30), (29, 30), (35, 30)):
-        follower.append_as_follower(batch(1, offset=offset), leader_high_watermark=high_watermark)
-        follower.flush_appends()
-        assert follower.body.gaps_below == max(high_watermark, offset)
-        if checkpoint.stat().st_mtime_ns:
-            replaced_at.append(offset)
-            os.utime(checkpoint, ns=(0, 0))
-        assert checkpoint.read_text().endswith(f"flights 0 {max(high_watermark, offset)}\n")
-    assert replaced_at == [3, 25, 35]
-    assert offsets(follower) == [3, 7, 12, 18, 25, 29, 35]
-
-
 @pytest.mark.spec("D3")
 def test_a_fetched_batch_behind_a_gap_needs_a_batch_that_confirms_its_offset(tmp_path: Path) -> None:
     follower = new_log(tmp_path, LogConfig(cleanup_policy=("compact",)))

@@ -152,14 +152,10 @@ class LogAppends(AppendQueue):
         return info
 
     def append_as_follower(
-        self,
-        batches: Buffer,
-        on_written: OnWritten | None = None,
-        leader_epoch: int = MAX_LEADER_EPOCH,
-        leader_high_watermark: int = 0,
+        self, batches: Buffer, on_written: OnWritten | None = None, leader_epoch: int = MAX_LEADER_EPOCH
     ) -> LogAppendInfo:
         """Appends batches as the leader stored them, with their offsets and epochs; an incomplete last batch is left
-        out. Only below `leader_high_watermark` the leader may have compacted its log.
+        out.
 
         KafkaError CORRUPT_MESSAGE if a batch is corrupt, does not continue the one before it, or has a later epoch than
         the sender's `leader_epoch`; then nothing is appended. A last batch behind a gap is left out too. The write of a
@@ -169,7 +165,7 @@ class LogAppends(AppendQueue):
         self._directory.reject_offline()
         headers = self._validated_headers(batches, leader_epoch)
         if self._body.config.compacts:
-            self._store_last_gap(headers, leader_high_watermark)
+            self._store_last_gap(headers)
         size = headers[-1].position + headers[-1].size_bytes if headers else 0
         first_offset = headers[0].base_offset if headers else self.next_offset
         last_offset = headers[-1].last_offset if headers else first_offset - 1
@@ -217,14 +213,12 @@ class LogAppends(AppendQueue):
             headers.pop()  # no batch confirms its offset yet; the next fetch begins with it, and its leader checks it
         return headers
 
-    def _store_last_gap(self, headers: list[BatchHeader], leader_high_watermark: int) -> None:
-        """Stores up to where `headers`, which will be appended, have gaps. A later gap is stored at once up to the
-        leader's high watermark: the file is not replaced again for each response of a copy."""
+    def _store_last_gap(self, headers: list[BatchHeader]) -> None:
+        """Stores up to where `headers`, which will be appended, have gaps."""
         for slot in range(len(headers) - 1, -1, -1):
             base_offset = headers[slot].base_offset
             if base_offset != (headers[slot - 1].next_offset if slot else self.next_offset):
-                if base_offset > self._body.gaps_below:
-                    self._body.allow_gaps_to(max(base_offset, leader_high_watermark))
+                self._body.allow_gaps_to(base_offset)
                 return
 
     def _queue_batches(self, headers: list[BatchHeader], view: memoryview) -> None:

@@ -9,13 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from signalbox.protocol.messages.fetch import FetchResponse
 from signalbox.replication.follower.followed_partition import FollowedPartition
 from signalbox.replication.follower.truncation import LossNotAccepted
 from signalbox.replication.ports import TopicSettings
-from signalbox.storage.log_config import LogConfig
 from tests.replication.memory_cluster import MemoryCluster
-from tests.storage.workbench import batch
 
 
 def followed(folder: Path, records: int) -> FollowedPartition:
@@ -44,16 +41,6 @@ def test_acknowledged_records_are_not_truncated(tmp_path: Path) -> None:
     # There was an unclean election after the last batch: the loss is accepted.
     state.partition.unclean_epoch = state.log.last_leader_epoch + 1
     assert state.truncate_diverging(0, 2) == 2
-
-
-def test_gaps_are_stored_up_to_the_high_watermark_of_the_leader(tmp_path: Path) -> None:
-    state = followed(tmp_path, 0)
-    state.log.update_config(LogConfig(cleanup_policy=("compact",)))
-    epoch = state.log.last_leader_epoch
-    state.append_records(
-        FetchResponse.PartitionData(high_watermark=20, records=batch(1, offset=3, epoch=max(epoch, 0)))
-    )
-    assert state.log.body.gaps_to == 20
 
 
 @given(own=st.integers(0, 4), start=st.integers(0, 6), length=st.integers(0, 6))

@@ -56,9 +56,7 @@ class FollowedPartition:
     def append_records(self, data: FetchResponse.PartitionData) -> None:
         """Append the records, if there are any. Raises KafkaError. Call `finish` when all partitions have theirs."""
         if data.records:
-            self.log.append_as_follower(
-                data.records, leader_epoch=self.leader_epoch, leader_high_watermark=data.high_watermark
-            )
+            self.log.append_as_follower(data.records, leader_epoch=self.leader_epoch)
 
     def finish(self, data: FetchResponse.PartitionData) -> bool:
         """After the write: update high watermark, log start and next offset; True if the next fetch differs."""

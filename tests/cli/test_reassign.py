@@ -29,7 +29,7 @@ def test_replicas_move(cluster: Cluster, run: Any) -> None:
 def test_rejections_are_on_standard_error(cluster: Cluster, run: Any) -> None:
     create(cluster, "stays", 1)
     for arguments, code, text in (
-        (("start", "stays", "0", "1,1"), 1, "stays-0: Duplicate replica ids"),
+        (("start", "stays", "0", "1,1"), 1, "includes the broker 1 more than once"),
         (("start", "stays", "0", "1,2", "--keep-factor"), 1, "The replication factor is changed from 1 to 2"),
         (("start", "stays", "9", "1"), 1, "stays-9"),
         (("start", "stays", "0", "one"), 2, "not 'one'"),

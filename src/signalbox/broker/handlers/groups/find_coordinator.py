@@ -2,7 +2,7 @@
 
 Key type 0 (group) is supported. There is no transaction coordinator (1): the error is
 TRANSACTIONAL_ID_AUTHORIZATION_FAILED with the true reason as its message, the only code of this response that ends a
-transactional producer of librdkafka: it repeats the request until its deadline after any other (decision 0041). There
+transactional producer of librdkafka: it repeats the request until its deadline after any other (decision 0039). There
 is no share coordinator (2) either; only brokers look it up, and for them INVALID_REQUEST is final.
 The active controller creates the internal topic when it is missing (F10).
 A coordinator whose broker lacks the request's listener is COORDINATOR_NOT_AVAILABLE, never LISTENER_NOT_FOUND.

@@ -2,7 +2,7 @@
 
 Brokers get ids in blocks from the active controller (AllocateProducerIds); any broker assigns them. A transactional id
 is UNSUPPORTED_VERSION, Kafka's code for a feature that is off: transactions are a gap in the conformance table
-(decision 0041).
+(decision 0039).
 Needs IDEMPOTENT_WRITE on the cluster or WRITE on a topic. Version note: from version 3 on a producer may send its
 present id and epoch, both or neither. Without a transactional id it gets a new id in either case, as in Kafka.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from signalbox.cli.main import app
 from tests.wiring.test_serve import properties
 
-SIGNALBOX = [sys.executable, "-c", "from signalbox.cli.main import run; run()"]
 BAD = Path(__file__).parents[1] / "data" / "bad-configs"
 SINGLE = sorted(BAD.glob("*.properties"))
 SEVERAL = sorted(path for path in BAD.iterdir() if path.is_dir())
@@ -38,13 +40,24 @@ class Ended:
         return [line for line in lines if ABOUT_PLAINTEXT not in line]
 
 
-def run(command: str, folder: Path, *files: str) -> Ended:
-    done = subprocess.run(
-        [*SIGNALBOX, command, *files], cwd=folder, capture_output=True, text=True, check=False, timeout=60
-    )
+def check(folder: Path, *files: str) -> Ended:
+    with contextlib.chdir(folder):
+        done = CliRunner().invoke(app, ["check", *files])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return without_secrets(Ended(done.exit_code, done.stdout, done.stderr))
+
+
+def start(folder: Path, file: str) -> Ended:
+    """A process: it would serve if the configuration was accepted."""
+    arguments = [sys.executable, "-m", "signalbox.wiring.serve", file]
+    done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
     assert "Traceback" not in done.stderr
-    assert "hunter2" not in done.stdout + done.stderr
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return without_secrets(Ended(done.returncode, done.stdout, done.stderr))
+
+
+def without_secrets(ended: Ended) -> Ended:
+    assert "hunter2" not in ended.out + ended.err
+    return ended
 
 
 def assert_reported(lines: list[str], expected: list[dict[str, Any]]) -> None:
@@ -72,12 +85,12 @@ def assert_reported(lines: list[str], expected: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize("file", SINGLE, ids=lambda path: path.stem)
 def test_a_bad_configuration(file: Path, tmp_path: Path) -> None:
     expected = tomllib.loads(file.with_suffix(".toml").read_text())
-    checked = run("check", BAD, file.name)
+    checked = check(BAD, file.name)
     assert checked.code == expected["exit"]
     assert_reported(checked.faults, expected["fault"])
     # A start reports the same faults and creates no files.
     (tmp_path / file.name).write_text(file.read_text())
-    started = run("start", tmp_path, file.name)
+    started = start(tmp_path, file.name)
     assert (started.code, started.out) == (2, "")
     assert started.faults == checked.faults
     assert os.listdir(tmp_path) == [file.name]
@@ -90,7 +103,7 @@ def test_a_bad_configuration(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("folder", SEVERAL, ids=lambda path: path.stem)
 def test_brokers_that_do_not_go_together(folder: Path) -> None:
     expected = tomllib.loads((folder / "expected.toml").read_text())
-    checked = run("check", folder, *sorted(path.name for path in folder.glob("*.properties")))
+    checked = check(folder, *sorted(path.name for path in folder.glob("*.properties")))
     assert checked.code == expected["exit"]
     assert_reported(checked.faults if checked.code else checked.err.splitlines(), expected.get("fault", []))
     assert_reported(checked.warnings, expected.get("warning", []))
@@ -114,7 +127,7 @@ def test_what_is_fine_is_shown(tmp_path: Path) -> None:
             ' required user_a="hunter2";'
         },
     )
-    done = run("check", tmp_path, file.name)
+    done = check(tmp_path, file.name)
     assert (done.code, done.err) == (0, "")
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in done.out.splitlines() if "│" in line]
     assert cells == [
@@ -138,7 +151,7 @@ def test_files_that_cannot_be_read_are_exit_code_2(tmp_path: Path) -> None:
     good = properties(tmp_path)
     (tmp_path / "utf16.properties").write_bytes("node.id=1".encode("utf-16"))
     (tmp_path / "program").write_bytes(os.urandom(4_096))
-    done = run("check", tmp_path, good.name, "nowhere", ".", "utf16.properties", "program")
+    done = check(tmp_path, good.name, "nowhere", ".", "utf16.properties", "program")
     assert done.code == 2
     assert [line.partition(" cannot be read: ")[0] for line in done.faults] == [
         "nowhere",
@@ -147,4 +160,4 @@ def test_files_that_cannot_be_read_are_exit_code_2(tmp_path: Path) -> None:
         "program",
     ]
     assert done.err.splitlines()[-1].startswith("5 files, 4 faults, ")
-    assert run("check", tmp_path).code == 2
+    assert check(tmp_path).code == 2

@@ -151,7 +151,7 @@ class GroupCoordinator:
         def rejected(rejection: KafkaError) -> OffsetCommitResponse:
             too_large = rejection.error in TOO_LARGE
             error = Error.INVALID_COMMIT_OFFSET_SIZE if too_large else client_error_for(rejection.error)
-            return rejected_commit(request, error)
+            return rejected_commit(request, self._cache.image, error)
 
         partition = self.partition_for(request.group_id)
         self._runtime.write_background(partition, lambda shard: shard.offset_delete.delete_before_commit(request))

@@ -98,6 +98,8 @@ class BenchCall:
 
 
 class Bench:
+    new_scheduler = staticmethod(scheduler_of_one_slice)
+
     def __init__(
         self,
         settings: GroupSettings | None = None,
@@ -105,7 +107,6 @@ class Bench:
         clock: ManualClock | None = None,
         runtime_settings: RuntimeSettings | None = None,
         cache: MetadataCache | None = None,
-        scheduler: TaskScheduler | None = None,
     ) -> None:
         self.settings = settings or GroupSettings()
         self.clock = clock or ManualClock()
@@ -121,7 +122,7 @@ class Bench:
             self.log,
             ShardType(make_shard, GroupRecordSerde()),
             Deadlines(self.clock, self.timers),
-            scheduler or scheduler_of_one_slice(),
+            self.new_scheduler(),
             runtime_settings or RuntimeSettings(),
         )
         self.coordinator = GroupCoordinator(self.runtime, self.settings, 1, self.cache)
@@ -300,3 +301,9 @@ class Bench:
         answers: list[SyncGroupResponse] = [pending.response for pending in syncs]
         assert [answer.assignment for answer in answers] == list(assignments)
         return joined
+
+
+class BenchOfSmallSlices(Bench):
+    """Loads and sweeps yield at every step, so that requests come in between."""
+
+    new_scheduler = staticmethod(scheduler_of_small_slices)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.broker.handler_requests import update
-from tests.coordinator.bench import Bench, BenchCall, scheduler_of_small_slices, settle, subscription, transcript
+from tests.coordinator.bench import Bench, BenchCall, BenchOfSmallSlices, settle, subscription, transcript
 
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.group.classic.member import ClientContext
@@ -180,7 +180,7 @@ def begin_load(bench: Bench, partition: int, leader_epoch: int) -> None:
 @transcript
 async def test_the_end_of_a_load_deletes_no_offset_of_a_recreated_topic_in_another_partition() -> None:
     """The topic is deleted and created again while partition 0 loads; group "a" is in partition 1, "b" in 0."""
-    bench = Bench(scheduler=scheduler_of_small_slices())
+    bench = BenchOfSmallSlices()
     offsets = {"__consumer_offsets": {0: (1, [1]), 1: (1, [1])}}
     bench.cache.apply_update_metadata(update({1: ["CLIENT"]}, offsets))
     for partition in (0, 1):
@@ -206,7 +206,7 @@ async def test_the_end_of_a_load_deletes_no_offset_of_a_recreated_topic_in_anoth
 
 @transcript
 async def test_a_commit_between_the_load_and_the_deletion_of_old_offsets_is_kept() -> None:
-    bench = await Bench(scheduler=scheduler_of_small_slices()).start()
+    bench = await BenchOfSmallSlices().start()
     bench.commit({("t", 0): 5, ("t", 1): 5, ("u", 0): 6})
     bench.commit({("t", 1): 5}, group="h")
     await settle()
@@ -226,7 +226,7 @@ async def test_a_commit_between_the_load_and_the_deletion_of_old_offsets_is_kept
 @transcript
 async def test_a_commit_for_a_recreated_topic_is_kept_while_old_offsets_are_deleted(rounds: int) -> None:
     """In whatever round the commit comes: before the deletion begins, while it goes from group to group, after it."""
-    bench = await Bench(scheduler=scheduler_of_small_slices()).start()
+    bench = await BenchOfSmallSlices().start()
     groups = [f"g{number}" for number in range(4)]
     for group in groups:
         bench.commit({("t", 0): 5, ("t", 1): 5, ("u", 0): 6}, group=group)

@@ -26,7 +26,7 @@ class OffsetDelete:
     def __init__(self, groups: GroupMap, offsets: OffsetStore) -> None:
         self._groups = groups
         self._offsets = offsets
-        # The topics whose offsets are being deleted, with the groups that have no offsets of the deleted topic any more.
+        # The topics whose offsets are being deleted, with the groups that have no more offsets of theirs.
         self._deleted_topics: dict[str, set[str]] = {}
 
     def delete(self, request: OffsetDeleteRequest) -> Decision[OffsetDeleteResponse]:

@@ -57,6 +57,11 @@ def scheduler_of_one_slice() -> TaskScheduler:
     return TaskScheduler(asyncio.get_running_loop(), slice_us=10**12)
 
 
+def scheduler_of_small_slices() -> TaskScheduler:
+    """A scheduler on the running loop whose tasks yield at every step: a load or a sweep takes many rounds."""
+    return TaskScheduler(asyncio.get_running_loop(), slice_us=0)
+
+
 def cache_with_topics() -> MetadataCache:
     """A cache that has the topics t, u and old, with many partitions."""
     cache = MetadataCache()
@@ -93,6 +98,8 @@ class BenchCall:
 
 
 class Bench:
+    new_scheduler = staticmethod(scheduler_of_one_slice)
+
     def __init__(
         self,
         settings: GroupSettings | None = None,
@@ -115,7 +122,7 @@ class Bench:
             self.log,
             ShardType(make_shard, GroupRecordSerde()),
             Deadlines(self.clock, self.timers),
-            scheduler_of_one_slice(),
+            self.new_scheduler(),
             runtime_settings or RuntimeSettings(),
         )
         self.coordinator = GroupCoordinator(self.runtime, self.settings, 1, self.cache)
@@ -140,6 +147,12 @@ class Bench:
         states = [Update.UpdateMetadataPartitionState(partition_index=index, leader=-2) for index in partitions]
         topic_state = Update.UpdateMetadataTopicState(topic_name=topic, partition_states=states)
         self.cache.apply_update_metadata(Update(topic_states=[topic_state]))
+
+    def create_topic(self, topic: str, topic_id: bytes) -> None:
+        """A topic with partitions 0 and 1 under this name; the image may have another one of the name until now."""
+        message = update({1: ["CLIENT"]}, {topic: {0: (1, [1]), 1: (1, [1])}})
+        message.topic_states[0].topic_id = topic_id
+        self.cache.apply_update_metadata(message)
 
     @property
     def shard(self) -> GroupShard:
@@ -288,3 +301,9 @@ class Bench:
         answers: list[SyncGroupResponse] = [pending.response for pending in syncs]
         assert [answer.assignment for answer in answers] == list(assignments)
         return joined
+
+
+class BenchOfSmallSlices(Bench):
+    """Loads and sweeps yield at every step, so that requests come in between."""
+
+    new_scheduler = staticmethod(scheduler_of_small_slices)

@@ -24,7 +24,7 @@ async def test_a_sweep_ends_with_leadership() -> None:
         while True:
             yield note("swept", "yes")
 
-    desk.runtime.sweep(lambda shard: endless())
+    desk.runtime.sweep(0, lambda shard: endless())
     desk.log.lose(0)
     desk.runtime.on_resigned(0)
     await settle()

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from tests.broker.handler_requests import update
-from tests.coordinator.bench import Bench, BenchCall, settle, subscription, transcript
+from tests.coordinator.bench import Bench, BenchCall, BenchOfSmallSlices, settle, subscription, transcript
 
+from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.group.classic.member import ClientContext
 from signalbox.coordinator.group_coordinator import GroupCoordinator, java_string_hash, partition_for
 from signalbox.metadata.delta import FULL
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 
+NEW_ID, NEWER_ID = b"another id".ljust(16), b"a third id".ljust(16)
 FIELDS: dict[ApiKey, dict[str, Any]] = {
     ApiKey.JOIN_GROUP: {
         "group_id": "g",
@@ -34,6 +37,10 @@ FIELDS: dict[ApiKey, dict[str, Any]] = {
 VERSIONS = [
     (api, version) for api in FIELDS for version in range(API_TABLE[api].min_version, API_TABLE[api].max_version + 1)
 ]
+
+
+def errors_of(commit: BenchCall) -> list[int]:
+    return [partition.error_code for topic in commit.response.topics for partition in topic.partitions]
 
 
 def method_of(coordinator: GroupCoordinator, api: ApiKey) -> Any:
@@ -138,9 +145,7 @@ async def test_offsets_of_a_topic_that_is_recreated_in_one_update_are_deleted() 
     bench = await Bench().start()
     bench.commit({("t", 0): 5, ("u", 0): 6})
     await settle()
-    message = update({1: ["CLIENT"]}, {"t": {0: (1, [1])}})
-    message.topic_states[0].topic_id = b"another id".ljust(16)
-    bench.cache.apply_update_metadata(message)
+    bench.create_topic("t", NEW_ID)
     await settle()
     assert bench.offsets() == {("u", 0): 6}
 
@@ -156,6 +161,117 @@ async def test_offsets_of_a_topic_that_is_deleted_during_the_load_are_deleted_af
     bench.delete_topic("t")
     await settle()
     assert bench.offsets() == {("u", 0): 6}
+
+
+async def until_loaded(bench: Bench, partition: int) -> None:
+    """Runs the event loop until the partition has just become active."""
+    for _ in range(10_000):
+        if partition in (shard.partition for shard in bench.runtime.active_shards()):
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("the partition is not loaded")
+
+
+def begin_load(bench: Bench, partition: int, leader_epoch: int) -> None:
+    bench.log.lead(partition, leader_epoch)
+    bench.coordinator.on_elected(partition, leader_epoch)
+
+
+@transcript
+async def test_the_end_of_a_load_deletes_no_offset_of_a_recreated_topic_in_another_partition() -> None:
+    """The topic is deleted and created again while partition 0 loads; group "a" is in partition 1, "b" in 0."""
+    bench = BenchOfSmallSlices()
+    offsets = {"__consumer_offsets": {0: (1, [1]), 1: (1, [1])}}
+    bench.cache.apply_update_metadata(update({1: ["CLIENT"]}, offsets))
+    for partition in (0, 1):
+        begin_load(bench, partition, 1)
+        await until_loaded(bench, partition)
+    bench.commit({("t", number): 5 for number in range(100)}, group="b")
+    bench.commit({("t", 0): 5, ("t", 1): 5, ("u", 0): 6}, group="a")
+    await settle()
+    bench.coordinator.on_resigned(0, 1)
+    begin_load(bench, 0, 2)
+    bench.delete_topic("t")
+    await settle()
+    assert bench.offsets("a") == {("u", 0): 6}
+    bench.create_topic("t", NEW_ID)
+    commit = bench.commit({("t", 0): 9}, group="a")
+    await settle()
+    assert errors_of(commit) == [Error.NONE]
+    assert 0 not in [shard.partition for shard in bench.runtime.active_shards()], "loaded too early for this test"
+    await until_loaded(bench, 0)
+    await settle()
+    assert (bench.offsets("a"), bench.offsets("b")) == ({("t", 0): 9, ("u", 0): 6}, {})
+
+
+@transcript
+async def test_a_commit_between_the_load_and_the_deletion_of_old_offsets_is_kept() -> None:
+    bench = await BenchOfSmallSlices().start()
+    bench.commit({("t", 0): 5, ("t", 1): 5, ("u", 0): 6})
+    bench.commit({("t", 1): 5}, group="h")
+    await settle()
+    bench.coordinator.on_resigned(0, 1)
+    begin_load(bench, 0, 2)
+    bench.delete_topic("t")
+    bench.create_topic("t", NEW_ID)
+    await until_loaded(bench, 0)
+    commit = bench.commit({("t", 0): 9})
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert errors_of(commit) == [Error.NONE]
+    assert (bench.offsets(), bench.offsets("h")) == ({("t", 0): 9, ("u", 0): 6}, {})
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2, 3, 5, 8])
+@transcript
+async def test_a_commit_for_a_recreated_topic_is_kept_while_old_offsets_are_deleted(rounds: int) -> None:
+    """In whatever round the commit comes: before the deletion begins, while it goes from group to group, after it."""
+    bench = await BenchOfSmallSlices().start()
+    groups = [f"g{number}" for number in range(4)]
+    for group in groups:
+        bench.commit({("t", 0): 5, ("t", 1): 5, ("u", 0): 6}, group=group)
+    await settle()
+    bench.delete_topic("t")
+    bench.create_topic("t", NEW_ID)
+    for _ in range(rounds):
+        await asyncio.sleep(0)
+    commits = [bench.commit({("t", 0): 9}, group=group) for group in groups]
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert [errors_of(commit) for commit in commits] == [[Error.NONE]] * 4
+    assert [bench.offsets(group) for group in groups] == [{("t", 0): 9, ("u", 0): 6}] * 4
+    successor = await bench.fail_over(2)
+    assert [successor.offsets(group) for group in groups] == [{("t", 0): 9, ("u", 0): 6}] * 4
+
+
+@transcript
+async def test_a_commit_before_the_deletion_is_deleted_and_one_after_it_is_kept_also_in_flight() -> None:
+    bench = await Bench().start()
+    bench.log.held = True
+    bench.commit({("t", 0): 5, ("t", 1): 5})
+    bench.delete_topic("t")
+    bench.create_topic("t", NEW_ID)
+    bench.commit({("t", 0): 9})
+    bench.delete_topic("t")
+    bench.create_topic("t", NEWER_ID)
+    bench.commit({("t", 1): 10})
+    await settle()
+    bench.log.commit_all()
+    await settle()
+    assert bench.offsets() == {("t", 1): 10}
+
+
+@transcript
+async def test_a_commit_for_a_recreated_topic_is_not_too_large_because_of_old_offsets() -> None:
+    bench = await Bench(runtime_settings=RuntimeSettings(max_batch_bytes=500)).start()
+    for number in range(50):
+        bench.commit({("t", number): 5})
+    await settle()
+    bench.delete_topic("t")
+    bench.create_topic("t", NEW_ID)
+    commit = bench.commit({("t", 0): 9})
+    await settle()
+    assert (errors_of(commit), bench.offsets()) == ([Error.NONE], {("t", 0): 9})
 
 
 @transcript

@@ -1,8 +1,7 @@
 """The group coordinator's entry point: one method per API, protocol messages in and out.
 
 A method returns a promise of the response, which may have to wait (for members to join, for replicas to acknowledge).
-Errors are in the response, in the fields where Kafka has them. The handlers check authorization and whether topics
-exist.
+Errors are in the response, in the fields where Kafka has them. The handlers check authorization.
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ class GroupCoordinator:
         self._settings = settings
         self._partition_count = partition_count
         self._cache = cache
-        self._deleted_during_loads: list[list[str]] = []  # for each partition that loads, the topics deleted meanwhile
         cache.subscribe(self._image_changed)
 
     # --- leadership and metadata
@@ -58,15 +56,8 @@ class GroupCoordinator:
         return partition_for(group_id, self._partition_count)
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
-        deleted: list[str] = []
-        self._deleted_during_loads.append(deleted)
-
-        def loaded() -> None:
-            self._deleted_during_loads = [one for one in self._deleted_during_loads if one is not deleted]
-            if deleted:
-                self._delete_offsets(deleted)
-
-        self._runtime.on_elected(partition, leader_epoch).when_done(loaded)
+        loaded = self._runtime.on_elected(partition, leader_epoch)
+        loaded.when_done(lambda: self._delete_offsets(partition))
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
         self._runtime.on_resigned(partition, leader_epoch)
@@ -77,13 +68,13 @@ class GroupCoordinator:
             self._partition_count = len(offsets.partitions)
         deleted = deleted_topics(old, new, changed_topics)
         if deleted:
-            for of_one_load in self._deleted_during_loads:
-                of_one_load += deleted
-            self._delete_offsets(deleted)
+            for partition, shard in self._runtime.shards().items():
+                shard.offset_delete.topics_deleted(deleted)
+                self._delete_offsets(partition)
 
-    def _delete_offsets(self, topics: list[str]) -> None:
-        """Delete the committed offsets of deleted topics in all partitions that are loaded."""
-        self._runtime.sweep(lambda shard: shard.offset_delete.delete_topics(topics))
+    def _delete_offsets(self, partition: int) -> None:
+        """Delete the committed offsets of deleted topics in `partition`, unless it is loading: then after the load."""
+        self._runtime.sweep(partition, lambda shard: shard.offset_delete.delete_topics())
 
     def stop(self) -> Promise[None]:
         """Resign all partitions; done when the waiting requests are rejected."""
@@ -155,15 +146,17 @@ class GroupCoordinator:
     # --- offsets
 
     def offset_commit(self, request: OffsetCommitRequest, client: ClientContext) -> Promise[OffsetCommitResponse]:
-        """Topic names must be filled in, also at version 10; `topic_id` is copied into the response."""
+        """Topic names must be filled in, also at version 10, where the topic must have this id."""
 
         def rejected(rejection: KafkaError) -> OffsetCommitResponse:
             too_large = rejection.error in TOO_LARGE
             error = Error.INVALID_COMMIT_OFFSET_SIZE if too_large else client_error_for(rejection.error)
-            return rejected_commit(request, error)
+            return rejected_commit(request, self._cache.image, error)
 
+        partition = self.partition_for(request.group_id)
+        self._runtime.write_background(partition, lambda shard: shard.offset_delete.delete_before_commit(request))
         committed = self._runtime.write(
-            self.partition_for(request.group_id),
+            partition,
             lambda shard: shard.offset_commit.commit(request, client.api_version, shard.now_ms(), self._cache.image),
         )
         return committed.recover(KafkaError, rejected)

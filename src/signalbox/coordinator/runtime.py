@@ -152,6 +152,12 @@ class CoordinatorRuntime(Generic[S]):
             return Promise.failed(error)
         return context.writes.submit(decision)
 
+    def write_background(self, partition: int, decide: Callable[[S], Decision[None]]) -> None:
+        """As `write`, for a decision that has no request: a failure is logged."""
+        context = self._contexts.get(partition)
+        if context is not None and context.phase is Phase.ACTIVE:
+            context.submit_background(decide(context.shard))
+
     def read(self, partition: int, query: Callable[[S], R]) -> Promise[R]:
         """The result of `query` on the shard's committed state."""
         return self.write(partition, lambda shard: Decision(query(shard)))
@@ -180,11 +186,16 @@ class CoordinatorRuntime(Generic[S]):
     def active_shards(self) -> list[S]:
         return [context.shard for context in self._contexts.values() if context.phase is Phase.ACTIVE]
 
-    def sweep(self, work: Callable[[S], Iterator[Decision[None]]]) -> None:
-        """Run background work on every active shard, in slices, and write its decisions. No request waits for it."""
-        for context in self._contexts.values():
-            if context.phase is Phase.ACTIVE:
-                run_in_slices(self._scheduler, context.sweep(work(context.shard)))
+    def shards(self) -> dict[int, S]:
+        """The shards of the partitions that this broker coordinates, including those that are loading."""
+        return {partition: context.shard for partition, context in self._contexts.items()}
+
+    def sweep(self, partition: int, work: Callable[[S], Iterator[Decision[None]]]) -> None:
+        """Run background work on the shard of `partition` if it is active, in slices, and write its decisions. No
+        request waits for it."""
+        context = self._contexts.get(partition)
+        if context is not None and context.phase is Phase.ACTIVE:
+            run_in_slices(self._scheduler, context.sweep(work(context.shard)))
 
     def _schedule_maintenance(self, context: CoordinatorContext[S]) -> None:
         def maintenance() -> None:

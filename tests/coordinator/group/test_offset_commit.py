@@ -177,14 +177,43 @@ async def test_a_batch_in_the_log_is_replayed_although_the_client_gets_an_error(
     assert bench.offsets() == {("t", 0): 5}
 
 
+def commit_by_id(bench: Bench, topic_id: bytes, partition: int = 3) -> BenchCall:
+    """A commit of version 10 for topic t, whose name the handler has filled in."""
+    row = OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=partition, committed_offset=9)
+    topic = OffsetCommitRequest.OffsetCommitRequestTopic(name="t", topic_id=topic_id, partitions=[row])
+    request = OffsetCommitRequest(group_id="g", topics=[topic])
+    return BenchCall(bench.coordinator.offset_commit(request, CLIENT._replace(api_version=10)))
+
+
+@transcript
+async def test_an_id_whose_topic_was_deleted_after_the_handler_looked_is_unknown_also_if_the_name_exists() -> None:
+    bench = await Bench().start()
+    topic_id = bench.cache.image.topic_id("t")
+    assert errors(commit_by_id(bench, topic_id, partition=500)) == [Error.UNKNOWN_TOPIC_OR_PARTITION]
+    bench.delete_topic("t")
+    assert errors(commit_by_id(bench, topic_id)) == [Error.UNKNOWN_TOPIC_ID]
+    bench.create_topic("t", b"another id".ljust(16))
+    commit = commit_by_id(bench, topic_id, partition=0)
+    await settle()
+    assert errors(commit) == [Error.UNKNOWN_TOPIC_ID]
+    assert bench.offsets() == {}
+
+
+@transcript
+async def test_a_partition_that_does_not_exist_is_unknown_whatever_the_coordinator_says_of_the_others() -> None:
+    bench = await Bench().start()
+    unknown = Error.UNKNOWN_TOPIC_OR_PARTITION
+    commit = bench.commit({("t", 0): 5, ("t", 500): 6, ("nope", 0): 7}, generation=1, version=9)
+    assert errors(commit) == [Error.GROUP_ID_NOT_FOUND, unknown, unknown]
+    bench.coordinator.on_resigned(0)
+    assert errors(bench.commit({("t", 0): 5, ("t", 500): 6})) == [Error.NOT_COORDINATOR, unknown]
+
+
 @transcript
 async def test_topic_ids_come_back_as_they_came() -> None:
     bench = await Bench().start()
-    topic_id = bytes(range(16))
-    row = OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=3, committed_offset=9)
-    topic = OffsetCommitRequest.OffsetCommitRequestTopic(name="t", topic_id=topic_id, partitions=[row])
-    request = OffsetCommitRequest(group_id="g", topics=[topic])
-    commit = BenchCall(bench.coordinator.offset_commit(request, CLIENT._replace(api_version=10)))
+    topic_id = bench.cache.image.topic_id("t")
+    commit = commit_by_id(bench, topic_id)
     await settle()
     assert [(answer.name, answer.topic_id) for answer in commit.response.topics] == [("t", topic_id)]
     assert commit.response.encode(10)

@@ -1,15 +1,15 @@
 """OffsetCommit 2–10: stores the offsets of a member, or of a client that assigns partitions itself.
 
-The group is checked once (an error is then returned for every partition), the length of the metadata per partition.
-The handler checks that topics exist and may be read. Topic names must be in the request at every version (for version
-10, which has topic ids, the handler fills them in).
+The group is checked once (an error is then returned for every partition that exists), the length of the metadata and
+whether the partition exists per partition: by topic id if the request has one (version 10), else by name. The handler
+checks that topics may be read, and fills in the names of topic ids.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from signalbox.common.ids import TopicPartition
+from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision
 from signalbox.coordinator.group.group import GroupKind, GroupType
@@ -24,15 +24,31 @@ from signalbox.protocol.messages.offset_commit import OffsetCommitRequest, Offse
 GROUP_ID_NOT_FOUND_FROM = 9
 NO_RETENTION = -1
 
-
-def rejected_commit(request: OffsetCommitRequest, error: Error) -> OffsetCommitResponse:
-    """A response with `error` for every partition of the request."""
-    return _response(request, lambda topic, partition: error)
+_Topic = OffsetCommitRequest.OffsetCommitRequestTopic
+_Partition = OffsetCommitRequest.OffsetCommitRequestPartition
 
 
-def _response(
-    request: OffsetCommitRequest, error_of: Callable[[str, OffsetCommitRequest.OffsetCommitRequestPartition], Error]
-) -> OffsetCommitResponse:
+def rejected_commit(request: OffsetCommitRequest, image: MetadataImage, error: Error) -> OffsetCommitResponse:
+    """A response with `error` for every partition of the request that `image` has."""
+
+    def error_of(topic: _Topic, partition: _Partition) -> Error:
+        unknown = _existence_error(image, topic, partition)
+        return error if unknown is Error.NONE else unknown
+
+    return _response(request, error_of)
+
+
+def _existence_error(image: MetadataImage, topic: _Topic, partition: _Partition) -> Error:
+    """NONE if `image` has the partition of this topic, and not only of another one that has its name now."""
+    topic_image = image.topics.get(topic.name)
+    if topic.topic_id != ZERO_UUID and (topic_image is None or topic_image.topic_id != topic.topic_id):
+        return Error.UNKNOWN_TOPIC_ID
+    if topic_image is None or partition.partition_index not in topic_image.partitions:
+        return Error.UNKNOWN_TOPIC_OR_PARTITION
+    return Error.NONE
+
+
+def _response(request: OffsetCommitRequest, error_of: Callable[[_Topic, _Partition], Error]) -> OffsetCommitResponse:
     return OffsetCommitResponse(
         topics=[
             OffsetCommitResponse.OffsetCommitResponseTopic(
@@ -40,7 +56,7 @@ def _response(
                 topic_id=topic.topic_id,
                 partitions=[
                     OffsetCommitResponse.OffsetCommitResponsePartition(
-                        partition_index=partition.partition_index, error_code=error_of(topic.name, partition)
+                        partition_index=partition.partition_index, error_code=error_of(topic, partition)
                     )
                     for partition in topic.partitions
                 ],
@@ -68,25 +84,22 @@ class OffsetCommit:
         self, request: OffsetCommitRequest, api_version: int, now_ms: int, image: MetadataImage
     ) -> Decision[OffsetCommitResponse]:
         """Raises KafkaError if the group rejects the whole commit. A partition that `image` does not have is rejected:
-        its topic was deleted after the handler had looked it up, and nothing would delete the offset."""
+        nothing would delete its offset."""
         self._check(request, api_version)
         records: list[CoordinatorRecord] = []
         written: list[TopicPartition] = []
 
-        def error_of(topic: str, partition: OffsetCommitRequest.OffsetCommitRequestPartition) -> Error:
-            if image.partition(topic, partition.partition_index) is None:
-                return Error.UNKNOWN_TOPIC_OR_PARTITION
-            too_long = self._is_too_long(partition.committed_metadata)
-            return Error.OFFSET_METADATA_TOO_LARGE if too_long else Error.NONE
-
-        for topic in request.topics:
-            for partition in topic.partitions:
-                if error_of(topic.name, partition) is not Error.NONE:
-                    continue
+        def commit_one(topic: _Topic, partition: _Partition) -> Error:
+            error = _existence_error(image, topic, partition)
+            if error is Error.NONE and self._is_too_long(partition.committed_metadata):
+                error = Error.OFFSET_METADATA_TOO_LARGE
+            if error is Error.NONE:
                 value = self._value(request, partition, now_ms)
                 records.append(offset_record(request.group_id, topic.name, partition.partition_index, value))
                 written.append(TopicPartition(topic.name, partition.partition_index))
-        response = _response(request, error_of)
+            return error
+
+        response = _response(request, commit_one)
         if not records:
             return Decision(response)
         settle = self._offsets.begin(request.group_id, written)
@@ -98,7 +111,7 @@ class OffsetCommit:
     def _value(
         self,
         request: OffsetCommitRequest,
-        partition: OffsetCommitRequest.OffsetCommitRequestPartition,
+        partition: _Partition,
         now_ms: int,
     ) -> OffsetCommitValue:
         retention_ms = request.retention_time_ms

@@ -1,8 +1,9 @@
 """OffsetCommit (8) and OffsetDelete (47): changes of a group's committed offsets. Versions 2-10 and 0.
 
 OffsetCommit needs READ on the group and on each topic; OffsetDelete DELETE on the group and READ on the topics.
-The handler rejects topics that may not be read or do not exist, and passes the others to the coordinator. From version
-10 on OffsetCommit has topic ids, which the handler resolves to names.
+The handler rejects topics that may not be read and passes the others to the coordinator. From version 10 on
+OffsetCommit has topic ids, which the handler resolves to names. The coordinator decides whether the topics exist, when
+it decides about their offsets: a topic that is deleted meanwhile, and perhaps created again, is not mistaken.
 """
 
 from __future__ import annotations
@@ -40,29 +41,18 @@ class OffsetCommitHandler:
         accepted = []
         for topic in body.topics:
             error = self._name(request, topic)
-            topic_image = self._cache.image.topics.get(topic.name)
-            unknown_partitions = [
-                p for p in topic.partitions if topic_image is None or p.partition_index not in topic_image.partitions
-            ]
-            if error is Error.NONE and unknown_partitions:
-                error = Error.UNKNOWN_TOPIC_OR_PARTITION
-            else:
-                unknown_partitions = topic.partitions if error is not Error.NONE else []
-            if unknown_partitions:
-                rejected.append(
-                    _CommitTopic(
-                        name=topic.name,
-                        topic_id=topic.topic_id,
-                        partitions=[
-                            _CommitPartition(partition_index=p.partition_index, error_code=error)
-                            for p in unknown_partitions
-                        ],
-                    )
-                )
-            rejected_indexes = {p.partition_index for p in unknown_partitions}
-            topic.partitions = [p for p in topic.partitions if p.partition_index not in rejected_indexes]
-            if topic.partitions:
+            if error is Error.NONE:
                 accepted.append(topic)
+                continue
+            rejected.append(
+                _CommitTopic(
+                    name=topic.name,
+                    topic_id=topic.topic_id,
+                    partitions=[
+                        _CommitPartition(partition_index=p.partition_index, error_code=error) for p in topic.partitions
+                    ],
+                )
+            )
         body.topics = accepted
         return self._commit(request, body, rejected)
 
@@ -71,13 +61,7 @@ class OffsetCommitHandler:
     ) -> FinalResponse:
         committed = self._coordinator.offset_commit(body, client_context(request))
         response: OffsetCommitResponse = await as_future(committed)
-        results_by_topic = {(topic.name, topic.topic_id): topic for topic in response.topics}
-        for topic in rejected:
-            same = results_by_topic.get((topic.name, topic.topic_id))
-            if same is None:
-                response.topics.append(topic)
-            else:
-                same.partitions += topic.partitions
+        response.topics += rejected
         return response
 
     def _name(self, request: ApiRequest, topic: Any) -> Error:

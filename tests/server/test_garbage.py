@@ -16,7 +16,7 @@ def as_before() -> Iterator[None]:
     thresholds = gc.get_threshold()
     yield
     gc.set_threshold(*thresholds)
-    gc.unfreeze()
+    gc.freeze()  # as after the collection of the tests
 
 
 def full_collections() -> int:

@@ -25,6 +25,8 @@ _PROGRAMS = ("mvn", "java", "javac", "keytool", "node", "npm", "kcat", "openssl"
         ("tests/pipeline/test_engine.py", {"engine", "spark"}, True),
         ("tests/pipeline/test_topic_client.py", {"topics"}, True),
         ("tests/pipeline/test_offsets.py", {"tmp_path"}, False),
+        ("tests/tools/chaos/faults/test_power.py", {"power"}, True),
+        ("tests/tools/chaos/test_plan.py", set(), False),
         ("tests/controller/topics/test_topic_control.py", {"topics"}, False),
     ],
 )

@@ -13,6 +13,8 @@ from tools.chaos.state_reader import StateReader, state_in_file
 
 from signalbox.testing.process_cluster import ProcessCluster
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:

@@ -40,6 +40,7 @@ def test_an_outage_of_a_file_is_a_lock_on_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.timeout(180)
 @pytest.mark.spec("M3")
 def test_a_broker_stopped_in_a_commit_is_ended_by_its_peers_who_write_on(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ _COUNT = 8
 @contextmanager
 def none_left() -> Iterator[None]:
     """No descriptor is free in this process, and its limit allows no more."""
-    gc.collect()  # unreferenced log files must not be closed meanwhile
+    gc.disable()  # unreferenced log files must not be closed meanwhile
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = max(map(int, os.listdir("/proc/self/fd"))) + 1
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
@@ -45,6 +45,7 @@ def none_left() -> Iterator[None]:
         for each in taken:
             os.close(each)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        gc.enable()
 
 
 @pytest.fixture

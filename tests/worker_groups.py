@@ -18,9 +18,9 @@ _FIRST = (
     "tests/pipeline",
     "tests/system/pipeline",
     "tests/tools/chaos",
-    "tests/system/test_two_bounces.py",
-    "tests/system/test_rolling_listeners.py",
-    "tests/system/test_lost_directories.py",
+    "tests/system/controller/test_two_bounces.py",
+    "tests/system/listeners/test_rolling_listeners.py",
+    "tests/system/storage/test_lost_directories.py",
     "tests/system/interop_security",
 )
 

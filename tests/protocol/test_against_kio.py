@@ -2,7 +2,7 @@
 
 kio must read our bytes and write them again without a change; we decode the same bytes to an equal message. kio has
 no ZooKeeper-era control requests, no coordinator records and no ApiVersions 5: those are tested in
-`tests/system/test_message_definitions.py` and by the round trips.
+`tests/system/protocol/test_message_definitions.py` and by the round trips.
 """
 
 from __future__ import annotations

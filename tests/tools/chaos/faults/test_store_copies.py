@@ -1,5 +1,5 @@
 """A copy of a file in use, restored: later writes are lost, also for a process that has the file open. Of an ensemble:
-`tests/system/test_zookeeper_copies.py`."""
+`tests/system/zookeeper/test_zookeeper_copies.py`."""
 
 from __future__ import annotations
 

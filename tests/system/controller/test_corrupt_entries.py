@@ -18,7 +18,7 @@ from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
 from tests.system.clusters import BROKERS, QUICK, controller_id
-from tests.system.test_delegation_tokens import create_topic
+from tests.system.security.test_delegation_tokens import create_topic
 from tests.system.wire import dial
 from tests.waiting import until
 

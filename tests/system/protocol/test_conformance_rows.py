@@ -12,7 +12,7 @@ from tests.system.kafka_definitions import kafka_4_4
 from tests.system.provision import jars
 
 NEEDS = (partial(jars, "kafka44"),)
-TABLE = Path(__file__).parents[2] / "docs" / "conformance.toml"
+TABLE = Path(__file__).parents[3] / "docs" / "conformance.toml"
 # APIs that Kafka 4 has removed and brokers of the ZooKeeper era use.
 DROPPED_BY_4 = {"LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown"}
 

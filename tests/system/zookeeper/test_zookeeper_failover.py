@@ -18,7 +18,7 @@ from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
 from tests.system.clusters import QUICK
-from tests.system.test_zookeeper_cluster import create
+from tests.system.zookeeper.test_zookeeper_cluster import create
 from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M3")]

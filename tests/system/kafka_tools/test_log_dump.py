@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer
 
+from tests.system.clients.test_confluent_kafka import consume, produce, reader
 from tests.system.clusters import RoutedCluster
 from tests.system.conftest import MakeTopic
 from tests.system.console_tools import tool
 from tests.system.provision import command, java_class
-from tests.system.test_confluent_kafka import consume, produce, reader
 from tests.waiting import until
 
 NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))

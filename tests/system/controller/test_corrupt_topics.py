@@ -31,7 +31,7 @@ from signalbox.testing.zookeeper import ensemble
 from tests.controller.test_corrupt_store import KINDS, Bad, write_corrupt_entry
 from tests.system import provision
 from tests.system.clusters import BROKERS, QUICK, controller_id, metric
-from tests.system.test_corrupt_entries import next_controller
+from tests.system.controller.test_corrupt_entries import next_controller
 from tests.system.wire import dial
 from tests.waiting import until
 

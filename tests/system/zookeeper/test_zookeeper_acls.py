@@ -30,7 +30,7 @@ from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
 from tests.system.clusters import QUICK
 from tests.system.guarded import let_in, login, signalbox
-from tests.system.test_zookeeper_cluster import kafka39, shell
+from tests.system.zookeeper.test_zookeeper_cluster import kafka39, shell
 from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M2")]

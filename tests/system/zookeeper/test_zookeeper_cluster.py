@@ -24,10 +24,10 @@ from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
 from tests.system import provision
 from tests.system.clusters import QUICK, admin_without
-from tests.system.loaded import PARTITIONS, SESSION_S, TOPIC, LoadedCluster, loaded_cluster
-from tests.system.test_kill import (  # run here on this file's `loaded`
+from tests.system.controller.test_kill import (  # run here on this file's `loaded`
     test_a_controller_paused_longer_than_its_session_is_fenced as test_a_sleeping_controller_is_fenced,
 )
+from tests.system.loaded import PARTITIONS, SESSION_S, TOPIC, LoadedCluster, loaded_cluster
 from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("M1", "M3")]

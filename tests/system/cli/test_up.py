@@ -15,8 +15,8 @@ import pytest
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
+from tests.system.clients.test_kcat import kcat
 from tests.system.provision import command
-from tests.system.test_kcat import kcat
 from tests.system.wire import Wire, log_in_by_scram
 
 NEEDS = (partial(command, "kcat"),)

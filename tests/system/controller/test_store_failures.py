@@ -31,8 +31,8 @@ from tests.small_disk import SmallDisk, small_disk
 from tests.system import provision
 from tests.system.clusters import QUICK
 from tests.system.loaded import SESSION_S, TOPIC, LoadedCluster
-from tests.system.test_zookeeper_cluster import create
 from tests.system.wire import dial
+from tests.system.zookeeper.test_zookeeper_cluster import create
 from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M1", "M3")]

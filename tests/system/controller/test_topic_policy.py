@@ -21,7 +21,7 @@ from tests.system.wire import Wire
 
 pytestmark = pytest.mark.spec("F11")
 
-_HERE = "tests.system.test_topic_policy"
+_HERE = "tests.system.controller.test_topic_policy"
 
 
 class NotMoreThanThree:

@@ -26,7 +26,7 @@ from signalbox.testing.zookeeper import ensemble
 from tests.security.certificates import Authority
 from tests.system import provision
 from tests.system.clusters import QUICK
-from tests.system.test_zookeeper_cluster import create
+from tests.system.zookeeper.test_zookeeper_cluster import create
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.slow, pytest.mark.spec("M1", "M2")]
 

@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin chaos fuzz words clean
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin chaos fuzz words mutants clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -67,6 +67,11 @@ bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours in 
 
 bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside Apache Kafka 4.4 and 3.9 (needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.admin $(if $(QUICK),--quick) $(if $(SAVE),--save)
+
+MUTANTS ?= 1500
+
+mutants: $(STAMP)  ## small wrong changes of the decisions, and whether the tests notice them (an hour): MUTANTS=n SEED=n
+	$(BIN)/python -m tools.mutants --mutants $(MUTANTS) $(if $(SEED),--seed $(SEED))
 
 words: $(STAMP)  ## words of names, logs, keys, metrics, help and docs that are neither plain English nor explained
 	$(BIN)/python -m tools.words

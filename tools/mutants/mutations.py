@@ -1,0 +1,87 @@
+"""The mutants of one source file, made by the operators of mutmut (decision 0040).
+
+Left out, beside what mutmut leaves out (annotations, decorated functions): log messages, texts with a space, which
+people read, defaults of parameters, and code outside functions, which runs before a mutant can be put in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+
+import libcst as cst
+import libcst.matchers as matchers
+from mutmut.mutation.file_mutation import Mutation, create_mutations
+
+_LOGGERS = ("log", "_log")
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A changed source file. `change` has its removed (`-`) and added (`+`) lines, without indentation."""
+
+    path: str
+    line: int
+    change: str
+    text: str
+
+
+class FileMutations:
+    """All mutants of a file, numbered from 0. ValueError if the text is no Python."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self._path, self._text = path, text
+        self._module, mutations, _, _ = create_mutations(path, text)
+        skipped = _skipped(self._module)
+        self._mutations = [each for each in mutations if _is_tested(each, skipped)]
+
+    def __len__(self) -> int:
+        return len(self._mutations)
+
+    def mutant(self, number: int) -> Mutant:
+        mutation = self._mutations[number]
+        changed = self._module.deep_replace(mutation.original_node, mutation.mutated_node)
+        assert isinstance(changed, cst.Module)
+        rows = list(unified_diff(self._text.splitlines(), changed.code.splitlines(), n=0, lineterm=""))[2:]
+        line = int(rows[0].split()[1].lstrip("-").partition(",")[0]) if rows else 0
+        lines = (row[0] + " " + row[1:].strip() for row in rows if row[0] in "-+")
+        return Mutant(self._path, line, "\n".join(lines), changed.code)
+
+
+def _is_tested(mutation: Mutation, skipped: set[int]) -> bool:
+    if mutation.contained_by_top_level_function is None or id(mutation.original_node) in skipped:
+        return False
+    original, mutated = mutation.original_node, mutation.mutated_node
+    if isinstance(original, cst.Call) and isinstance(mutated, cst.Call):  # an argument is removed or becomes None
+        return not any(_is_prose(each.value) for each in original.args if each not in mutated.args)
+    return not _is_prose(original)
+
+
+def _is_prose(node: cst.CSTNode) -> bool:
+    """Whether it is a text with a space."""
+    if isinstance(node, cst.SimpleString):
+        return " " in node.value
+    if isinstance(node, cst.ConcatenatedString):
+        return _is_prose(node.left) or _is_prose(node.right)
+    if isinstance(node, cst.FormattedString):
+        return any(_is_prose(part) for part in node.parts)
+    return isinstance(node, cst.FormattedStringText) and " " in node.value
+
+
+def _skipped(module: cst.Module) -> set[int]:
+    """The nodes of log messages and of parameters, by `id`."""
+    logger = matchers.OneOf(*(matchers.Name(name) for name in _LOGGERS))
+    pattern = matchers.Parameters() | matchers.Call(func=matchers.Attribute(value=logger))
+    skipped: set[int] = set()
+    stack: list[cst.CSTNode] = list(matchers.findall(module, pattern))
+    while stack:
+        node = stack.pop()
+        skipped.add(id(node))
+        stack.extend(node.children)
+    return skipped
+
+
+def number_of_mutants(root: Path, source: str) -> int:
+    """The number of mutants of the file `source` below `root`."""
+    return len(FileMutations(source, (root / source).read_text()))

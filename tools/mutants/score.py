@@ -1,0 +1,84 @@
+"""The result of a run: killed mutants, survivors, and equivalent ones.
+
+An equivalent mutant behaves as the source does, so no test can kill it: `equivalents.toml` has each with the reason.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tools.mutants.mutations import Mutant
+from tools.mutants.run import FileResult
+
+LEAST_SCORE = 85  # percent
+MOST_EQUIVALENTS = 5  # percent of the drawn mutants
+
+
+FILE = Path(__file__).parent / "equivalents.toml"
+Equivalents = Mapping[tuple[str, str], str]
+"""(path, change) → reason. A change is that of `Mutant.change`."""
+
+
+def read_equivalents(file: Path = FILE) -> Equivalents:
+    """KeyError for a row without path, change or reason."""
+    rows = tomllib.loads(file.read_text()).get("equivalent", [])
+    return {(row["path"], row["change"].strip()): row["reason"] for row in rows}
+
+
+def removed_lines(change: str) -> list[str]:
+    """The lines of the source that a change replaces, without indentation."""
+    return [line[2:] for line in change.splitlines() if line.startswith("- ")]
+
+
+class Score:
+    """Counts over files. A mutant that changes no code that runs is not counted."""
+
+    def __init__(self, equivalents: Equivalents) -> None:
+        self._reasons = equivalents
+        self.drawn = 0
+        self.unchanged = 0
+        self.equivalent: list[Mutant] = []
+        self.survivors: list[Mutant] = []
+
+    def add(self, result: FileResult) -> None:
+        self.drawn += result.drawn
+        self.unchanged += result.unchanged
+        for mutant in result.survivors:
+            is_equivalent = (mutant.path, mutant.change) in self._reasons
+            (self.equivalent if is_equivalent else self.survivors).append(mutant)
+
+    @property
+    def percent(self) -> float:
+        """Killed ÷ all but the equivalent ones; 0 if none was drawn."""
+        counted = self.drawn - self.unchanged - len(self.equivalent)
+        return 100 * (counted - len(self.survivors)) / counted if counted else 0.0
+
+    def is_enough(self) -> bool:
+        return self.percent >= LEAST_SCORE and 100 * len(self.equivalent) <= MOST_EQUIVALENTS * self.drawn
+
+    def lines(self) -> Iterator[str]:
+        """The survivors with their places, and the counts."""
+        for mutant in sorted(self.survivors, key=lambda each: (each.path, each.line)):
+            yield f"{mutant.path}:{mutant.line}"
+            yield from (f"    {line}" for line in mutant.change.splitlines())
+        killed = self.drawn - self.unchanged - len(self.equivalent) - len(self.survivors)
+        yield (
+            f"{self.drawn} mutants: {killed} killed, {len(self.survivors)} not killed, "
+            f"{len(self.equivalent)} equivalent, {self.unchanged} that change no code"
+        )
+
+    def last_line(self) -> str:
+        return f"score {self.percent:.1f} %"
+
+    def as_json(self) -> dict[str, Any]:
+        """`build/mutants.json`."""
+        return {
+            "mutants": self.drawn,
+            "unchanged": self.unchanged,
+            "equivalent": len(self.equivalent),
+            "score_percent": round(self.percent, 1),
+            "survivors": [{"path": each.path, "line": each.line, "change": each.change} for each in self.survivors],
+        }

@@ -24,6 +24,13 @@ def slices_of(name: str, count: int, order: list[str]) -> None:
         yield_if_due()
 
 
+async def count_rounds(rounds: list[None]) -> None:
+    """Another coroutine of the loop: adds an item in each round."""
+    while True:
+        await asyncio.sleep(0)
+        rounds.append(None)
+
+
 @pytest.mark.spec("C5")
 def test_the_loop_runs_between_two_slices() -> None:
     async def main() -> None:
@@ -156,20 +163,13 @@ def test_a_task_of_the_next_round_does_not_interrupt_its_caller() -> None:
 
 def test_the_result_for_a_coroutine_comes_after_other_coroutines_have_run() -> None:
     async def main() -> tuple[int, bool, int]:
-        rounds = 0
-
-        async def others() -> None:
-            nonlocal rounds
-            while True:
-                await asyncio.sleep(0)
-                rounds += 1
-
-        beside = asyncio.ensure_future(others())
+        rounds: list[None] = []
+        beside = asyncio.ensure_future(count_rounds(rounds))
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
         total = await scheduler.result_of(lambda: sum(yielding(range(50))))
         long = await scheduler.result_of(is_long)
         beside.cancel()
-        return total, long, rounds
+        return total, long, len(rounds)
 
     total, long, rounds = asyncio.run(main())
     assert (total, long) == (sum(range(50)), True)
@@ -216,19 +216,12 @@ def test_a_cancelled_coroutine_ends_its_task_where_it_has_yielded() -> None:
 
 def test_a_coroutine_yields_between_two_values_when_its_slice_is_over() -> None:
     async def rounds_of(slice_us: int) -> int:
-        rounds = 0
-
-        async def others() -> None:
-            nonlocal rounds
-            while True:
-                await asyncio.sleep(0)
-                rounds += 1
-
-        beside = asyncio.ensure_future(others())
+        rounds: list[None] = []
+        beside = asyncio.ensure_future(count_rounds(rounds))
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us)
         assert [value async for value in scheduler.yielding(range(5))] == [0, 1, 2, 3, 4]
         beside.cancel()
-        return rounds
+        return len(rounds)
 
     assert asyncio.run(rounds_of(slice_us=0)) >= 4
     assert asyncio.run(rounds_of(slice_us=10**12)) == 0

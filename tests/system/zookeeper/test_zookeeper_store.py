@@ -19,6 +19,7 @@ from signalbox.metadata.store.port import CommitTooLarge, Create, MetadataStore,
 from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
 from signalbox.metadata.store.zookeeper.adapter import ZooKeeperMetadataStore
 from signalbox.metadata.store.zookeeper.connect_string import parse_connect_string
+from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
 from tests.metadata.store.test_port import *  # noqa: F403 (the contract, run with this file's `show`)
 from tests.metadata.store.test_port import Scenario, Show
@@ -181,6 +182,34 @@ def test_any_number_of_requests_may_wait_for_a_server_that_is_away(tmp_path: Pat
         only.start()
         assert len(await asyncio.gather(*waiting)) == count
         await store.close()
+
+    with ensemble(tmp_path) as (only,):
+        asyncio.run(asyncio.wait_for(scenario(only), 60))
+
+
+def test_a_server_that_accepts_a_connection_and_never_responds_ends_no_session(tmp_path: Path) -> None:
+    """As a starting ZooKeeper server does now and then: the next attempt comes within the session timeout."""
+    zookeeper()
+
+    async def scenario(only: ZooKeeperServer) -> None:
+        loop = asyncio.get_running_loop()
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            silent.setblocking(False)
+            async with Switchboard() as switchboard:
+                host, port = await switchboard.add_line("zookeeper", ("127.0.0.1", only.port))
+                access = ZooKeeperAccess(session_timeout_ms=9_000)
+                store = ZooKeeperMetadataStore(parse_connect_string(f"{host}:{port}"), access)
+                await store.open_session()
+                session_id = store._session.session_id if store._session else 0
+                switchboard.rewire("zookeeper", silent.getsockname()[:2])
+                switchboard.sever("zookeeper")
+                held, _ = await loop.sock_accept(silent)
+                with held:
+                    await switchboard.restore("zookeeper")
+                    assert store._session is not None
+                    await store._session.send(requests.Exists("/", None))
+                    assert store._session.session_id == session_id
+                await store.close()
 
     with ensemble(tmp_path) as (only,):
         asyncio.run(asyncio.wait_for(scenario(only), 60))

@@ -9,7 +9,7 @@ from tests.transport.self_connecting import can_be_bound, dial_themselves
 
 
 def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    sockets = Sockets(None)
+    sockets = Sockets(None, 5.0)
     with monkeypatch.context() as patched:
         port = dial_themselves(patched)
         with pytest.raises(ConnectionRefusedError, match="socket connected to itself"):

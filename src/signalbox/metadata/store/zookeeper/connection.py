@@ -14,7 +14,7 @@ from typing import Any
 from kazoo.exceptions import AuthFailedError
 from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol.connection import ConnectionHandler
-from kazoo.protocol.serialization import SASL
+from kazoo.protocol.serialization import SASL, Connect
 
 from signalbox.metadata.store.zookeeper.access import DigestLogin
 from signalbox.metadata.store.zookeeper.wake_pipe import PipeEnd, wake_pipe
@@ -26,11 +26,13 @@ _SERVICE_URI = "zookeeper/zk-sasl-md5"
 
 
 class Sockets(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
-    """kazoo's threads and sockets, with TLS if there is a context. `trouble` is the last error."""
+    """kazoo's threads and sockets, with TLS if there is a context. `trouble` is the last error. `attempt_s` bounds one
+    attempt to connect: the TCP connection and TLS handshake, and the response to the session."""
 
-    def __init__(self, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, tls: ssl.SSLContext | None, attempt_s: float) -> None:
         super().__init__()
         self._tls = tls
+        self.attempt_s = attempt_s
         self.trouble = ""
 
     def create_socket_pair(self) -> tuple[PipeEnd, PipeEnd]:
@@ -40,7 +42,7 @@ class Sockets(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no
         self, address: tuple[str, int], timeout: float | None = None, hostname: str | None = None, **_kazoos_tls: Any
     ) -> socket.socket:
         try:
-            sock = socket.create_connection(address, timeout)
+            sock = socket.create_connection(address, self.attempt_s)
             try:
                 reject_self_connection(sock)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -61,31 +63,38 @@ class Sockets(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no
         return ready + list(readable), writable, faulty
 
 
-class LoginConnection(ConnectionHandler):  # type: ignore[misc]
-    """kazoo's connection with a login by DIGEST-MD5 before any other request."""
+class Connection(ConnectionHandler):  # type: ignore[misc]
+    """kazoo's connection with bounded attempts, and a login by DIGEST-MD5 before any other request if there is one."""
 
-    def __init__(self, client: Any, retry_sleeper: Any, logger: Any, login: DigestLogin) -> None:
-        super().__init__(client, retry_sleeper, logger, sasl_options={})  # not None: kazoo calls the method below
+    def __init__(self, client: Any, retry_sleeper: Any, logger: Any, login: DigestLogin | None) -> None:
+        # Options that are not None: kazoo calls `_authenticate_with_sasl`.
+        super().__init__(client, retry_sleeper, logger, sasl_options=None if login is None else {})
         self._login = login
 
+    def _invoke(self, timeout: float, request: Any, xid: int | None = None) -> Any:
+        bound = min(timeout, self.handler.attempt_s) if isinstance(request, Connect) else timeout
+        return super()._invoke(bound, request, xid)
+
     def _authenticate_with_sasl(self, host: str, timeout: float) -> None:
-        digest = DigestMd5Client(self._login.username, self._login.password, _SERVICE_URI)
+        login = self._login
+        assert login is not None  # kazoo calls this with options only
+        digest = DigestMd5Client(login.username, login.password, _SERVICE_URI)
         word, xid = b"", 0
         while not digest.complete:
             xid += 1
             self._submit(SASL(word), timeout, xid)
             header, body, offset = self._read_header(timeout)
             if header.err:
-                raise self._rejected(f"it answers {header.err}")
+                raise self._rejected(login, f"it answers {header.err}")
             challenge, _ = SASL.deserialize(body, offset)
             if not challenge:
-                raise self._rejected("it does not know SASL")
+                raise self._rejected(login, "it does not know SASL")
             try:
                 word = digest.respond(challenge)
             except DigestRejected as error:
-                raise self._rejected(str(error)) from error
+                raise self._rejected(login, str(error)) from error
 
-    def _rejected(self, why: str) -> Exception:
-        trouble = self.handler.trouble = f"the login of {self._login.username!r} at ZooKeeper failed: {why}"
+    def _rejected(self, login: DigestLogin, why: str) -> Exception:
+        trouble = self.handler.trouble = f"the login of {login.username!r} at ZooKeeper failed: {why}"
         rejected: Exception = AuthFailedError(trouble)
         return rejected

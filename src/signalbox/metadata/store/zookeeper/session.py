@@ -28,12 +28,13 @@ from kazoo.protocol.states import KazooState, KeeperState
 
 from signalbox.metadata.store.port import SessionLost, StoreError, StoreUnavailable
 from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
-from signalbox.metadata.store.zookeeper.connection import LoginConnection, Sockets
+from signalbox.metadata.store.zookeeper.connection import Connection, Sockets
 from signalbox.metadata.store.zookeeper.redacting_log_filter import hide_payloads
 
 log = logging.getLogger(__name__)
 
 _LOST = (ConnectionLoss, SessionMovedError)
+_ATTEMPTS = 3  # at least as many attempts to connect fit into a session timeout, with more servers one for each
 _ENDED = (KeeperState.EXPIRED_SESSION, KeeperState.AUTH_FAILED, KeeperState.CLOSED)
 
 
@@ -170,17 +171,17 @@ class _Client(KazooClient):  # type: ignore[misc]  # kazoo has no types
         self._gate = threading.RLock()
         self._session_ended = False
         self.rejected = False  # the login failed: this client will never have a session
+        timeout_s = access.session_timeout_ms / 1000
         super().__init__(
             hosts,
-            timeout=access.session_timeout_ms / 1000,
+            timeout=timeout_s,
             # Without limit: kazoo's default is one round of all servers, after which it gives up a live session.
             connection_retry={"max_tries": -1, "max_delay": 1.0},
-            handler=Sockets(access.tls),
+            handler=Sockets(access.tls, timeout_s / max(_ATTEMPTS, len(hosts.split(",")))),
         )
         self.logger.addFilter(hide_payloads)  # all clients share one logger, which adds the same filter only once
-        if access.login is not None:
-            kazoos: Any = self._connection
-            self._connection: Any = LoginConnection(self, kazoos.retry_sleeper, self.logger, access.login)
+        kazoos: Any = self._connection
+        self._connection: Any = Connection(self, kazoos.retry_sleeper, self.logger, access.login)
 
     @property
     def trouble(self) -> str:

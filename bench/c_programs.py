@@ -45,6 +45,17 @@ class LoadResult:
     p99_ms: float
 
 
+@dataclass(frozen=True)
+class ConnectionsResult:
+    """Connections that got a response, that were closed after the frame without one, and that failed before."""
+
+    answers: int
+    closed: int
+    failed: int
+    seconds: float
+    response_bytes: int
+
+
 class Load:
     """A frame and how it is sent. Every run uses its own producer ids."""
 
@@ -84,6 +95,36 @@ class Load:
 
     def run(self, port: int, seconds: float) -> LoadResult:
         return self.finish(self.start(port, seconds))
+
+
+class NewConnections:
+    """A frame that is sent once on each new connection; the response ends the connection, and the next one follows."""
+
+    def __init__(self, name: str, frame: Frame, connections: int) -> None:
+        """`connections`: how many are open at a time."""
+        self._name = name
+        self._connections = connections
+        self._file = BUILT / f"{name}.frame"
+        self._file.write_bytes(frame.data)
+
+    def start(self, port: int, seconds: float) -> subprocess.Popen[str]:
+        """Starts to connect; `finish` returns the result."""
+        command = [str(BUILT / "reconnect"), str(port), str(seconds), str(self._connections), str(self._file)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def finish(self, process: subprocess.Popen[str]) -> ConnectionsResult:
+        """Waits for its end."""
+        out, _ = process.communicate(timeout=_OVER_S)
+        if process.returncode:
+            raise RuntimeError(f"load {self._name} ended with {process.returncode}")
+        return ConnectionsResult(**json.loads(out))
+
+    def run(self, port: int, seconds: float) -> ConnectionsResult:
+        """RuntimeError if a connection was closed without a response, failed, or there was none."""
+        result = self.finish(self.start(port, seconds))
+        if result.closed or result.failed or not result.answers:
+            raise RuntimeError(f"load {self._name}: {result}")
+        return result
 
 
 def probe(port: int, seconds: float, rate: float, frame: Frame) -> list[float]:

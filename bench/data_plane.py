@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import frames
-from bench.c_programs import Load, LoadResult, Reference
+from bench.c_programs import ConnectionsResult, Load, LoadResult, NewConnections, Reference
 from bench.processes import cpu_seconds
 from bench.subject import PRODUCE_TOPIC, Subject, fetch_topic
 from bench.table import Row, at_most
@@ -33,7 +33,7 @@ class Contest:
     is CPU seconds per GB and not microseconds per request. `fetch_bytes`: the size of the reference's response."""
 
     metric: str
-    load: Load
+    load: Load | NewConnections
     bound: float
     gb_of: int = 0
     fetch_bytes: int = 0
@@ -49,6 +49,7 @@ def contests() -> Iterator[Contest]:
     """The rows in the order of the table."""
     asks = frames.api_versions()
     yield Contest("ApiVersions, 100 connections, us a request", Load("api-versions", asks, 100), 1.8)
+    yield Contest("new connection with ApiVersions, us a connection", NewConnections("connect", asks, 64), 1.8)
     one = frames.produce(PRODUCE_TOPIC, frames.batch_of(_ONE_RECORD_BYTES, 1), 1, ACKS_ALL)
     yield Contest("one-record produce, 100 connections, us a request", Load("produce-one", one, 100), 2.2)
     for size, records, connections, bound in PRODUCES:
@@ -93,7 +94,7 @@ class _Side:
         return spent / result.answers * 1e6
 
 
-def _check(contest: Contest, result: LoadResult) -> None:
+def _check(contest: Contest, result: LoadResult | ConnectionsResult) -> None:
     """Rejects a fetch without records, which would be cheap."""
     if contest.fetch_bytes and result.response_bytes < result.answers * contest.fetch_bytes:
         raise RuntimeError(f"{contest.metric}: {result.response_bytes} bytes in {result.answers} answers")

@@ -21,7 +21,7 @@ enum { SOURCES = 16, MOST_FRAME = 4096 };
 typedef struct { int fd, sent; } Client;
 
 static int set;
-static unsigned long closed, answered, failed;
+static unsigned long closed, answers, failed, response_bytes;
 static unsigned next_source;
 static struct sockaddr_in at;
 static char frame[MOST_FRAME];
@@ -58,10 +58,10 @@ static void on_event(Client *s, unsigned events) {
         epoll_ctl(set, EPOLL_CTL_MOD, s->fd, &event);
     }
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
-        char answer[512];
+        char answer[4096];
         ssize_t got = recv(s->fd, answer, sizeof answer, 0);
         if (got < 0 && errno == EAGAIN) return;
-        if (got > 0) answered++;
+        if (got > 0) { answers++; response_bytes += (unsigned long)got; }
         else if (s->sent) closed++;
         else failed++;
         leave(s);
@@ -84,6 +84,7 @@ int main(int argc, char **argv) {
         int count = epoll_wait(set, events, 256, 100);
         for (int i = 0; i < count; i++) on_event(events[i].data.ptr, events[i].events);
     }
-    printf("{\"closed\": %lu, \"answered\": %lu, \"failed\": %lu, \"seconds\": %.6f}\n", closed, answered, failed, now() - started);
+    printf("{\"answers\": %lu, \"closed\": %lu, \"failed\": %lu, \"seconds\": %.6f, \"response_bytes\": %lu}\n",
+           answers, closed, failed, now() - started, response_bytes);
     return 0;
 }

@@ -6,13 +6,10 @@ flood is compared with its latency without.
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Iterator
 
 from bench import frames
-from bench.c_programs import BUILT, probe
-from bench.planes.loads import frame_file
+from bench.c_programs import NewConnections, probe
 from bench.planes.stage import Stage
 from bench.poll_gaps import quantile, read_gaps
 from bench.table import Row, absolute, absolute_at_least, at_most
@@ -27,27 +24,21 @@ def flood_rows(stage: Stage, seconds: float) -> Iterator[Row]:
     frame = frames.stale_leader_and_isr()
     idle = _p99(probe(stage.control_port, seconds, _RATE, frame))
     before = read_gaps(stage.metrics_url)
-    flood = _flood(stage, seconds + 0.5)
+    flood = NewConnections("unauthenticated", frames.everything(), _WORKERS)
+    process = flood.start(stage.control_port, seconds + 0.5)
     loaded = _p99(probe(stage.control_port, seconds, _RATE, frame))
-    output, _ = flood.communicate(timeout=60)
+    found = flood.finish(process)
     after = read_gaps(stage.metrics_url)
-    found = json.loads(output)
-    if found["answered"]:
-        raise RuntimeError(f"{found['answered']} unauthenticated connections got a response")
+    if found.answers:
+        raise RuntimeError(f"{found.answers} unauthenticated connections got a response")
     yield absolute_at_least(
         "unauthenticated connections on the forced control plane, a second",
-        found["closed"] / found["seconds"],
+        found.closed / found.seconds,
         _ACCEPTED_BOUND,
     )
     yield at_most("LeaderAndIsr p99 beside unauthenticated connections / idle, us", loaded, idle, _LATENCY_BOUND)
     yield absolute("gap, unauthenticated connections, p99, us", quantile(before, after, 0.99), _P99_US)
     yield absolute("gap, unauthenticated connections, worst, us", quantile(before, after, 1), _WORST_US)
-
-
-def _flood(stage: Stage, seconds: float) -> subprocess.Popen[str]:
-    file = frame_file(stage.folder, "unauthenticated", frames.everything())
-    command = [str(BUILT / "reconnect"), str(stage.control_port), str(seconds), str(_WORKERS), str(file)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def _p99(latencies: list[float]) -> float:

@@ -5,11 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import resource
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +14,7 @@ import pytest
 from signalbox.common.limits import MAX_ACCEPTS_AT_ONCE
 from signalbox.network.acceptors.acceptor import Acceptor, DataAcceptor
 from signalbox.transport.data_loop import DataLoop
+from tests.descriptors import no_new_descriptor
 from tests.transport.loopback import until
 
 
@@ -91,24 +88,11 @@ def test_at_the_connection_limit_the_socket_is_not_watched_and_the_wait_is_count
     asyncio.run(main())
 
 
-@contextmanager
-def no_descriptor_left() -> Iterator[None]:
-    """Inside, the process cannot open another file."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    lowest = os.dup(0)
-    os.close(lowest)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
 def test_a_failed_accept_is_retried_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         harness = AcceptorHarness()
         harness.connect()
-        with caplog.at_level(logging.WARNING), no_descriptor_left():
+        with caplog.at_level(logging.WARNING), no_new_descriptor():
             harness.acceptor.start()
             await until(lambda: harness.acceptor.unwatched == 2)  # two attempts failed
         assert harness.accepted == []
@@ -223,18 +207,10 @@ def test_a_shortage_of_descriptors_is_logged_once(caplog: pytest.LogCaptureFixtu
         on_accepted: asyncio.Queue[socket.socket] = asyncio.Queue()
         acceptor = DataAcceptor(loop, sock, lambda: 0.0, lambda each, _: on_accepted.put_nowait(each))
         client = socket.create_connection(address)
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        highest = max(map(int, os.listdir("/proc/self/fd")))
-        held = [os.dup(0) for _ in range(highest)]  # no number below the limit is free
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (max(held) + 1, hard))
+        with no_new_descriptor():
             acceptor.start()
             await until(lambda: acceptor.paused_seconds > 0.25)  # further attempts failed as well
             assert on_accepted.empty()
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-            for descriptor in held:
-                os.close(descriptor)
         (await on_accepted.get()).close()
         assert caplog.text.count("cannot be accepted") == 1
         acceptor.stop()

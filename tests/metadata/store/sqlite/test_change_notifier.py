@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import resource
 from pathlib import Path
 
 import pytest
 
 from signalbox.metadata.store.sqlite.change_notifier import EVERYTHING, ChangeNotifier
+from tests.descriptors import no_new_descriptor
 
 
 def test_a_notification_reaches_the_others_and_not_its_sender(tmp_path: Path) -> None:
@@ -50,12 +50,8 @@ def test_an_abandoned_socket_is_removed_by_the_next_notification(tmp_path: Path)
 def test_a_notification_that_cannot_be_sent_is_lost(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The commit before it has succeeded, so the caller must not get an error."""
     one, two = ChangeNotifier(tmp_path), ChangeNotifier(tmp_path)
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
-    try:
+    with no_new_descriptor():
         one.notify(["/a"])
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert "Commit notification failed" in caplog.text
     one.notify(["/b"])
     assert two.receive() == {"/b"}

@@ -5,7 +5,8 @@ Calls are made on the event loop's thread and never block; operations that must 
     produce         append, pending_append, unpacking     state      partition, follower_state, isr_state
     fetch           fetch, delayed_fetch, fetch_read      ISR        isr_decisions, isr
     fetch sessions  fetch_session, session_cache          roles      leadership, role_changes
-    waiting         purgatory                             following  fetchers, fetcher, followed
+                    session_fetches                       following  fetchers, fetcher, followed
+    waiting         purgatory
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from signalbox.replication.delete_records import delete_records
 from signalbox.replication.fetch.fetch import Authorize, Fetches
 from signalbox.replication.fetch.fetch_read import Isolation, read_fast_path
 from signalbox.replication.fetch.session_cache import SessionCache
+from signalbox.replication.fetch.session_fetches import SessionFetches
 from signalbox.replication.follower.corrupt_logs import CorruptLogs
 from signalbox.replication.follower.fetcher import FollowerIdentity
 from signalbox.replication.follower.fetchers import Fetchers
@@ -94,6 +96,7 @@ class ReplicaManager:
             self.config.fetch_max_bytes,
             self.throttles.leader,
         )
+        self.session_fetches = SessionFetches(self.hosted, self.sessions, self.config.fetch_max_bytes)
         self._started = False
         self._shrink_due = math.inf  # if a check runs later than this, the process was paused
         self.append_to = self._appends.append_to

@@ -9,10 +9,11 @@ from signalbox.common.limits import MAX_FETCH_WAIT_MS
 from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
-from signalbox.replication.fetch.fetch_read import Entry, FetchParams, FetchResult, read_all, rejection
+from signalbox.replication.fetch.fetch_read import FetchParams, FetchResult, read_all, rejection
 from signalbox.replication.fetch.fetch_session import (
     INITIAL_EPOCH,
     NO_SESSION,
+    Entry,
     FetchSession,
     SessionPartition,
 )
@@ -174,10 +175,7 @@ class DelayedFetch:
                 if data.records:
                     throttle.record(session_partition.topic, session_partition.key.partition, len(data.records))
         if session is not None:
-            entries = [entry for entry in entries if entry[0].must_include(entry[1])]
-            for session_partition, data in entries:
-                if data.records:
-                    session.move_to_end(session_partition)
+            entries = session.entries_to_send(entries)
             session_id = session.session_id if session.partitions else NO_SESSION
         elif self._request.session_epoch == INITIAL_EPOCH:
             for session_partition, data in entries:
@@ -185,7 +183,7 @@ class DelayedFetch:
             session_id = self._sessions.create([entry[0] for entry in entries], self.params.replica_id)
         else:
             session_id = NO_SESSION
-        return FetchResponse(session_id=session_id, responses=_by_topic(entries))
+        return FetchResponse(session_id=session_id, responses=entries_by_topic(entries))
 
     def _update_stats(self, entries: list[Entry]) -> None:
         """Add the bytes that were read to the stats of their topics. Yields, except with a session."""
@@ -203,7 +201,7 @@ class DelayedFetch:
                 stats.bytes_out += len(data.records)
 
 
-def _by_topic(entries: list[Entry]) -> list[FetchResponse.FetchableTopicResponse]:
+def entries_by_topic(entries: list[Entry]) -> list[FetchResponse.FetchableTopicResponse]:
     """Adjacent partitions of a topic share an entry; the order of the partitions is kept. Yields."""
     topics: list[FetchResponse.FetchableTopicResponse] = []
     last_key: tuple[str, bytes] | None = None

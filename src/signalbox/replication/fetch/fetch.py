@@ -70,7 +70,9 @@ class Fetches:
         `node_endpoints` stays empty: they depend on the listener, so the handler fills them in. Yields."""
         try:
             session, partitions = self._session_of(request)
-            params = self._params(request, version, session)
+            params = fetch_params(request, version, self._max_bytes, skips_unchanged=session is not None)
+            if params.from_replica and self._throttle.is_set:
+                params.throttle = self._throttle
         except KafkaError as error:
             return Promise.of(FetchResponse(error_code=error.error, session_id=NO_SESSION))
         call = DelayedFetch(self._hosted, self._sessions, request, params)
@@ -112,21 +114,22 @@ class Fetches:
             yield_if_due()
         return None, partitions
 
-    def _params(self, request: FetchRequest, version: int, session: FetchSession | None) -> FetchParams:
-        replica_id = replica_id_of(request)
-        if replica_id >= 0:
-            isolation, max_bytes = Isolation.LOG_END, request.max_bytes
-        else:
-            isolation, max_bytes = client_isolation(request.isolation_level), min(request.max_bytes, self._max_bytes)
-        return FetchParams(
-            replica_id=replica_id,
-            replica_epoch=request.replica_state.replica_epoch,
-            isolation=isolation,
-            max_bytes=max_bytes,
-            min_bytes=min(request.min_bytes, max_bytes),
-            only_from_leader=replica_id >= 0 or version < _FOLLOWERS_READ_FROM_VERSION,
-            with_current_leader=version >= _CURRENT_LEADER_FROM_VERSION,
-            skips_unchanged=session is not None,
-            by_topic_id=version >= _TOPIC_IDS_FROM_VERSION,
-            throttle=self._throttle if replica_id >= 0 and self._throttle.is_set else None,
-        )
+
+def fetch_params(request: FetchRequest, version: int, consumer_max_bytes: int, *, skips_unchanged: bool) -> FetchParams:
+    """The parameters of a request. INVALID_REQUEST for an unknown isolation level."""
+    replica_id = replica_id_of(request)
+    if replica_id >= 0:
+        isolation, max_bytes = Isolation.LOG_END, request.max_bytes
+    else:
+        isolation, max_bytes = client_isolation(request.isolation_level), min(request.max_bytes, consumer_max_bytes)
+    return FetchParams(
+        replica_id=replica_id,
+        replica_epoch=request.replica_state.replica_epoch,
+        isolation=isolation,
+        max_bytes=max_bytes,
+        min_bytes=min(request.min_bytes, max_bytes),
+        only_from_leader=replica_id >= 0 or version < _FOLLOWERS_READ_FROM_VERSION,
+        with_current_leader=version >= _CURRENT_LEADER_FROM_VERSION,
+        skips_unchanged=skips_unchanged,
+        by_topic_id=version >= _TOPIC_IDS_FROM_VERSION,
+    )

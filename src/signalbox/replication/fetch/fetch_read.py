@@ -16,7 +16,7 @@ from signalbox.common.cooperative_task import no_yield, yield_if_due
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchResponse
-from signalbox.replication.fetch.fetch_session import SessionPartition
+from signalbox.replication.fetch.fetch_session import Entry, SessionPartition
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr.follower_progress import FollowerProgress
 from signalbox.replication.partition import NO_EPOCH, Partition
@@ -25,7 +25,6 @@ from signalbox.storage.append_info import EMPTY_SLICE, LogSlice
 from signalbox.storage.log import Log
 
 PartitionData = FetchResponse.PartitionData
-Entry = tuple[SessionPartition, PartitionData]
 
 _ERRORS_WITH_LEADER = frozenset({Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH})
 
@@ -111,10 +110,7 @@ def read_all(
     for session_partition in partitions:
         if not params.skips_unchanged:
             yield_if_due()  # not with a session: another request may close it meanwhile
-        if (
-            params.skips_unchanged
-            and (partition := _unchanged_partition(hosted, session_partition, params)) is not None
-        ):
+        if params.skips_unchanged and (partition := unchanged_partition(hosted, session_partition, params)) is not None:
             session_partition.mark_clean(partition)
             continue
         with no_yield() if params.skips_unchanged else nullcontext():
@@ -140,7 +136,7 @@ def _read_or_reject(
         partition = hosted.find(
             session_partition.topic, session_partition.key.partition, session_partition.key.topic_id
         )
-        return _read(partition, session_partition, params, allowance, progress)
+        return read_partition(partition, session_partition, params, allowance, progress)
     except KafkaError as error:
         return rejection(hosted, session_partition, error.error, with_current_leader=params.with_current_leader)
 
@@ -167,7 +163,7 @@ def rejection(
     return data
 
 
-def _read(
+def read_partition(
     partition: Partition,
     session_partition: SessionPartition,
     params: FetchParams,
@@ -259,7 +255,7 @@ def _check_range(partition: Partition, log: Log, fetch_offset: int) -> None:
         raise KafkaError(Error.OFFSET_OUT_OF_RANGE)
 
 
-def _unchanged_partition(
+def unchanged_partition(
     hosted: HostedPartitions, session_partition: SessionPartition, params: FetchParams
 ) -> Partition | None:
     """The partition, if it has no records and no changes for the reader (checked without an entry); else None."""

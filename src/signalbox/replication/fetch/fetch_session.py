@@ -104,6 +104,9 @@ class SessionPartition:
         return changed
 
 
+Entry = tuple[SessionPartition, PartitionData]
+
+
 class FetchSession:
     """A client's fetch session."""
 
@@ -150,9 +153,12 @@ class FetchSession:
             for index in topic.partitions:
                 self._forget(self.partitions.pop(FetchKey(topic.topic, topic.topic_id, index), None))
 
+    def sweep_is_due(self, now_ms: int) -> bool:
+        return now_ms - self.swept_ms >= SWEEP_EVERY_MS
+
     def sweep(self, now_ms: int) -> None:
         """Mark all partitions dirty, at most every SWEEP_EVERY_MS."""
-        if now_ms - self.swept_ms >= SWEEP_EVERY_MS:
+        if self.sweep_is_due(now_ms):
             self.swept_ms = now_ms
             for partition in self.partitions.values():
                 partition.mark_dirty()
@@ -161,6 +167,14 @@ class FetchSession:
         """The partition returned records: move it to the end."""
         if self.dirty_partitions.pop(partition, partition) is None:
             self.dirty_partitions[partition] = None
+
+    def entries_to_send(self, entries: list[Entry]) -> list[Entry]:
+        """The entries of an incremental response; partitions with records move to the end."""
+        entries = [entry for entry in entries if entry[0].must_include(entry[1])]
+        for session_partition, data in entries:
+            if data.records:
+                self.move_to_end(session_partition)
+        return entries
 
     @property
     def has_clean_partitions(self) -> bool:

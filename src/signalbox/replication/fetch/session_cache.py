@@ -63,13 +63,24 @@ class SessionCache:
         if by_id is not None and by_id != session.uses_topic_ids and session.partitions:
             raise KafkaError(Error.FETCH_SESSION_TOPIC_ID_ERROR)
         session.update(request)
-        session.epoch = 1 if session.epoch == LAST_EPOCH else session.epoch + 1
-        session.last_used_ms = self._clock.now_ms()
+        self.advance(session)
         session.sweep(session.last_used_ms)
-        self._sessions.move_to_end(session.session_id)
         if not session.partitions:
             self.close(session.session_id)
         return session
+
+    def find(self, session_id: int, epoch: int) -> FetchSession | None:
+        """The session of a client, if `epoch` is its next one and no sweep is due; nothing changes."""
+        session = self._sessions.get(session_id)
+        if session is None or session.epoch != epoch or session.from_replica:
+            return None
+        return None if session.sweep_is_due(self._clock.now_ms()) else session
+
+    def advance(self, session: FetchSession) -> None:
+        """A request of the session is accepted: move it to the next epoch; it is the most recently used one."""
+        session.epoch = 1 if session.epoch == LAST_EPOCH else session.epoch + 1
+        session.last_used_ms = self._clock.now_ms()
+        self._sessions.move_to_end(session.session_id)
 
     def mark_unsent(self, response: FetchResponse) -> None:
         """The response was not sent: the session's next fetch returns its partitions again."""

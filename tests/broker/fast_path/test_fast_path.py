@@ -263,14 +263,6 @@ def test_a_fetch_at_the_end_waits_on_the_long_way(pair: FastPathPair) -> None:
     assert pair.fast.hits == 0
 
 
-def test_a_fetch_within_a_session_takes_the_long_way(pair: FastPathPair) -> None:
-    pair.send(Produce(9, 1, (2,)))
-    for _ in range(3):
-        pair.fast.send(Fetch(12, 2, 0, session_epoch=0).frame(pair, 1))
-        pair.generic.send(Fetch(12, 2, 0, session_epoch=0).frame(pair, 1))
-    assert pair.fast.hits == 0
-
-
 @pytest.mark.parametrize("version", range(6))
 def test_repeated_api_versions_take_the_fast_path(pair: FastPathPair, version: int) -> None:
     for _ in range(4):

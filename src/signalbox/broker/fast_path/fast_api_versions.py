@@ -8,9 +8,10 @@ name are compared on every hit.
 from __future__ import annotations
 
 from struct import Struct
+from typing import NamedTuple
 
 from signalbox.broker.fast_path.fast_path import read_header
-from signalbox.broker.fast_path.request_templates import KEY_AT, RequestTemplates
+from signalbox.broker.fast_path.request_templates import KEY_AT, Layout, RequestTemplates
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.metrics.request_metrics import FastPathStats
 from signalbox.common.clock import Clock
@@ -21,6 +22,18 @@ from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 _LARGEST_REQUEST_BYTES = 512
 _SIZE_AND_ID = Struct(">Ii").pack
 _NAMES_SOFTWARE_FROM = 3
+_COMPLETE_FRAME = (slice(KEY_AT, None),)
+
+
+class ApiVersionsTemplate(NamedTuple):
+    """A request without variable parts. `offer`: the advertised versions that `body` contains."""
+
+    key: bytes
+    offer: object
+    body: bytes
+    software_name: str
+    software_version: str
+    layout: Layout = _COMPLETE_FRAME
 
 
 class FastApiVersions:
@@ -43,24 +56,24 @@ class ConnectionApiVersions:
         self._owner = owner
         self._connection = connection
         self._version = version
-        self._templates: RequestTemplates[tuple[object, bytes, str, str]] = RequestTemplates()
+        self._templates: RequestTemplates[ApiVersionsTemplate] = RequestTemplates()
         self.stats = FastPathStats()
 
     def serve(self, frame: memoryview, correlation_id: int) -> bool:
         if len(frame) > _LARGEST_REQUEST_BYTES:
             return False
-        template = self._templates.by_key.get(frame[KEY_AT:].tobytes())
+        template = self._templates.find(frame)
         owner, connection = self._owner, self._connection
         context = connection.context
         if (
             template is None
-            or template[0] is not owner.handler.offer(context)
-            or template[2] != context.client_software_name
-            or template[3] != context.client_software_version
+            or template.offer is not owner.handler.offer(context)
+            or template.software_name != context.client_software_name
+            or template.software_version != context.client_software_version
         ):
             self._build_template(frame)
             return False
-        body = template[1]
+        body = template.body
         size = len(body) + 4
         connection.respond_framed(_SIZE_AND_ID(size, correlation_id) + body)
         self.stats.add(len(frame), size, owner.monotonic() - connection.channel.active_at)
@@ -87,4 +100,4 @@ class ConnectionApiVersions:
         self.stats.set_sample(header, context)
         key, table = frame[KEY_AT:].tobytes(), b"".join(response.encode_chunks(self._version))
         offer = self._owner.handler.offer(context)
-        self._templates.add(key, (offer, table, name, software_version))
+        self._templates.add(ApiVersionsTemplate(key, offer, table, name, software_version))

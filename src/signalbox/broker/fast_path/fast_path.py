@@ -1,7 +1,7 @@
 """The fast path for the requests that make up nearly all of the data plane's traffic (network/ports.FastPath).
 
-On one connection, Produce, single-partition Fetch and ApiVersions requests are equal except for the correlation id and
-the records or the offset. The constant part is stored as a *request template*: a hit finds the partition and the
+On one connection, Produce, Fetch and ApiVersions requests are equal except for the correlation id and the records, or
+epoch and offsets. The constant part is stored as a *request template*: a hit finds the partition and the
 response template by one lookup, without decoding or encoding. Storage, replication and all their checks are the same as
 on the generic path. A template contains the stamps of everything that its response depends on (image, authorizer,
 partition) and is dropped when one of them changes. All other requests are left untouched for the generic path.

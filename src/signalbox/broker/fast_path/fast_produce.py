@@ -17,7 +17,6 @@ from signalbox.broker.authorization.authorization import may
 from signalbox.broker.fast_path.fast_path import read_header
 from signalbox.broker.fast_path.produce_template import ProduceTemplate, build_template
 from signalbox.broker.fast_path.request_templates import (
-    KEY_AT,
     HasQuota,
     RequestTemplates,
     is_flexible,
@@ -158,22 +157,18 @@ class ConnectionProduce:
     def serve(self, frame: memoryview, correlation_id: int) -> bool:
         """Yields."""
         templates = self._templates
-        for end in templates.ends:
-            template = templates.by_key.get(frame[KEY_AT:end].tobytes())
-            if template is not None:
-                break
-        else:
+        template = templates.find(frame)
+        if template is None:
             self._build_template(frame)
             return False
-        owner = self._owner
-        partition = template.partition
+        owner, partition, end = self._owner, template.partition, template.end
         if template.image is not owner.cache.image or template.authorizer_stamp != owner.authorizer.stamp:
-            templates.forget(template.key)
+            templates.forget(template)
             return False
         if partition is None:
             return self._serve_many(template, frame, end, correlation_id)
         if partition.stamp != template.stamp:
-            templates.forget(template.key)
+            templates.forget(template)
             return False
         # The position of the records: as `_records_at`, inlined for the most frequent case.
         size = len(frame)
@@ -245,8 +240,8 @@ class ConnectionProduce:
 
     def _serve_many(self, template: ProduceTemplate, frame: memoryview, end: int, correlation_id: int) -> bool:
         """Yields."""
-        if any(partition.stamp != stamp for partition, stamp in zip(template.partitions, template.stamps, strict=True)):
-            self._templates.forget(template.key)
+        if not template.is_current(self._owner.cache.image, self._owner.authorizer.stamp):
+            self._templates.forget(template)
             return False
         batches = []
         try:
@@ -315,7 +310,7 @@ class ConnectionProduce:
         if template.build_response_template(encode):
             assert parsed is not None
             self.stats.set_sample(parsed[0], context)
-            self._templates.add(template.key, template)
+            self._templates.add(template)
 
 
 def _payload(version: int, correlation_id: int, response: ResponseMessage) -> bytes:

@@ -37,20 +37,20 @@ class RequestTemplate:
     """A request that is constant except for some parts, and the present state of everything that its response depends
     on. `key`: the constant bytes that are looked up, at `layout`; `partitions`: those that the request names."""
 
-    __slots__ = ("authorizer_stamp", "image", "key", "layout", "partitions", "stamps")
+    __slots__ = ("_stamps", "authorizer_stamp", "image", "key", "layout", "partitions")
 
     def __init__(self, key: bytes, layout: Layout) -> None:
         self.key = key
         self.layout = layout
         self.partitions: tuple[Partition, ...] = ()
-        self.stamps: tuple[int, ...] = ()
+        self._stamps: tuple[tuple[Partition, int], ...] = ()
         self.image: MetadataImage | None = None
         self.authorizer_stamp = -1
 
     def watch(self, partitions: Sequence[Partition], image: MetadataImage, authorizer_stamp: int) -> None:
         """Store the present stamps of everything that the response depends on."""
         self.partitions = tuple(partitions)
-        self.stamps = tuple(partition.stamp for partition in partitions)
+        self._stamps = tuple((partition, partition.stamp) for partition in partitions)
         self.image = image
         self.authorizer_stamp = authorizer_stamp
 
@@ -58,7 +58,10 @@ class RequestTemplate:
         """Whether nothing of that has changed since."""
         if self.image is not image or self.authorizer_stamp != authorizer_stamp:
             return False
-        return self.stamps == tuple([partition.stamp for partition in self.partitions])
+        for partition, stamp in self._stamps:  # noqa: SIM110  # `all` starts a generator
+            if partition.stamp != stamp:
+                return False
+        return True
 
 
 def request_constants(

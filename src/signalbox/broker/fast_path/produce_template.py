@@ -4,6 +4,7 @@ for offsets and times."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from signalbox.broker.fast_path.message_template import (
@@ -25,6 +26,8 @@ from signalbox.replication.partition import Partition
 from signalbox.replication.produce.pending_append import PendingAppend
 
 _LOG_START_FROM = 5
+_WITH_LOG_START = attrgetter("base_offset", "log_append_time_ms", "log_start_offset")
+_WITHOUT_LOG_START = attrgetter("base_offset", "log_append_time_ms")
 _UNKNOWN = (-1).to_bytes(8, signed=True)  # log append time and log start offset of an append that is not written
 
 
@@ -33,7 +36,8 @@ class ProduceTemplate(RequestTemplate):
     without its records."""
 
     __slots__ = (
-        "_has_log_start", "_response", "acks", "body", "client_id", "end", "gaps", "partition", "stamp", "timeout_ms",
+        "_has_log_start", "_numbers", "_response", "acks", "body", "client_id", "end", "gaps", "partition", "stamp",
+        "timeout_ms",
     )  # fmt: skip
 
     def __init__(self, key: bytes, gaps: tuple[bytes, ...], body: ProduceRequest, header: RequestHeader) -> None:
@@ -47,6 +51,7 @@ class ProduceTemplate(RequestTemplate):
         self.partition: Partition | None = None  # set if the request has one partition only
         self.stamp = 0
         self._has_log_start = header.api_version >= _LOG_START_FROM
+        self._numbers = _WITH_LOG_START if self._has_log_start else _WITHOUT_LOG_START
         self._response: ResponseTemplate | None = None
 
     def watch(self, partitions: Sequence[Partition], image: MetadataImage, authorizer_stamp: int) -> None:
@@ -79,11 +84,6 @@ class ProduceTemplate(RequestTemplate):
         """The same for a request with one partition."""
         assert self._response is not None
         return self._response.one_group(correlation_id, self._numbers(append))
-
-    def _numbers(self, append: PendingAppend) -> tuple[int, ...]:
-        if self._has_log_start:
-            return append.base_offset, append.log_append_time_ms, append.log_start_offset
-        return append.base_offset, append.log_append_time_ms
 
 
 def build_template(frame: memoryview, header: RequestHeader, body_offset: int) -> ProduceTemplate | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from signalbox.common.cooperative_task import no_yield
 from signalbox.common.limits import MAX_REQUEST_TEMPLATE_PARTITIONS
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest
@@ -105,7 +106,8 @@ class SessionFetches:
         try:
             partition = self._hosted.find(session_partition.topic, key.partition, key.topic_id)
             allowance = max(0, params.max_bytes - size_bytes), size_bytes == 0
-            data = read_partition(partition, session_partition, params, allowance, None)
+            with no_yield():  # another request may close the session meanwhile
+                data = read_partition(partition, session_partition, params, allowance, None)
         except KafkaError:
             return None
         return None if data.diverging_epoch.epoch >= 0 else (session_partition, data)

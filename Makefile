@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
+# The tests start some thousand processes: without bytecode on disk each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin chaos fuzz words mutants clean
 .DEFAULT_GOAL := help
 

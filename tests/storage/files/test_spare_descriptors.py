@@ -24,6 +24,7 @@ from signalbox.storage.log_manager import LogManager
 from tests.storage.workbench import TOPIC_ID, TP, append, batch, new_log, offsets, reopened
 
 _COUNT = 8
+_ROW = 256
 
 
 @contextmanager
@@ -31,13 +32,14 @@ def none_left() -> Iterator[None]:
     """No descriptor is free in this process, and its limit allows no more."""
     gc.disable()  # unreferenced log files must not be closed meanwhile
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = max(map(int, os.listdir("/proc/self/fd"))) + 1
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-    taken = []
+    # Up to a row of free numbers, not up to the highest that is in use: another test may have left one near the hard
+    # limit, and to take a million takes seconds.
+    taken = [os.dup(0)]
+    with suppress(OSError):  # the limit is that low
+        while len(taken) < _ROW or taken[-1] - taken[-_ROW] >= _ROW:
+            taken.append(os.dup(0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (taken[-1] + 1, hard))
     try:
-        with suppress(OSError):
-            while True:
-                taken.append(os.dup(0))
         with pytest.raises(OSError, match="Too many open files"):
             os.dup(0)
         yield

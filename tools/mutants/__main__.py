@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             try:
                 result = done.result()
             except BaselineError as error:
-                print(f"{error} fails without a mutant: mend it first", file=sys.stderr)
+                print(f"{error}: mend it first", file=sys.stderr)
                 pool.shutdown(cancel_futures=True)
                 return 2
             score.add(result)

@@ -19,10 +19,12 @@ _LOGGERS = ("log", "_log")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A changed source file. `change` has its removed (`-`) and added (`+`) lines, without indentation."""
+    """A changed source file. `function` is the function or method with the change, without its class. `change` has
+    its removed (`-`) and added (`+`) lines, without indentation."""
 
     path: str
     line: int
+    function: str
     change: str
     text: str
 
@@ -46,7 +48,9 @@ class FileMutations:
         rows = list(unified_diff(self._text.splitlines(), changed.code.splitlines(), n=0, lineterm=""))[2:]
         line = int(rows[0].split()[1].lstrip("-").partition(",")[0]) if rows else 0
         lines = (row[0] + " " + row[1:].strip() for row in rows if row[0] in "-+")
-        return Mutant(self._path, line, "\n".join(lines), changed.code)
+        function = mutation.contained_by_top_level_function
+        assert function is not None
+        return Mutant(self._path, line, function.name.value, "\n".join(lines), changed.code)
 
 
 def _is_tested(mutation: Mutation, skipped: set[int]) -> bool:

@@ -18,14 +18,14 @@ MOST_EQUIVALENTS = 5  # percent of the drawn mutants
 
 
 FILE = Path(__file__).parent / "equivalents.toml"
-Equivalents = Mapping[tuple[str, str], str]
-"""(path, change) → reason. A change is that of `Mutant.change`."""
+Equivalents = Mapping[tuple[str, str, str], str]
+"""(path, function, change) → reason, as in `Mutant`."""
 
 
 def read_equivalents(file: Path = FILE) -> Equivalents:
-    """KeyError for a row without path, change or reason."""
+    """KeyError for a row without path, function, change or reason."""
     rows = tomllib.loads(file.read_text()).get("equivalent", [])
-    return {(row["path"], row["change"].strip()): row["reason"] for row in rows}
+    return {(row["path"], row["function"], row["change"].strip()): row["reason"] for row in rows}
 
 
 def removed_lines(change: str) -> list[str]:
@@ -47,7 +47,7 @@ class Score:
         self.drawn += result.drawn
         self.unchanged += result.unchanged
         for mutant in result.survivors:
-            is_equivalent = (mutant.path, mutant.change) in self._reasons
+            is_equivalent = (mutant.path, mutant.function, mutant.change) in self._reasons
             (self.equivalent if is_equivalent else self.survivors).append(mutant)
 
     @property
@@ -62,7 +62,7 @@ class Score:
     def lines(self) -> Iterator[str]:
         """The survivors with their places, and the counts."""
         for mutant in sorted(self.survivors, key=lambda each: (each.path, each.line)):
-            yield f"{mutant.path}:{mutant.line}"
+            yield f"{mutant.path}:{mutant.line} {mutant.function}"
             yield from (f"    {line}" for line in mutant.change.splitlines())
         killed = self.drawn - self.unchanged - len(self.equivalent) - len(self.survivors)
         yield (
@@ -80,5 +80,8 @@ class Score:
             "unchanged": self.unchanged,
             "equivalent": len(self.equivalent),
             "score_percent": round(self.percent, 1),
-            "survivors": [{"path": each.path, "line": each.line, "change": each.change} for each in self.survivors],
+            "survivors": [
+                {"path": each.path, "line": each.line, "function": each.function, "change": each.change}
+                for each in self.survivors
+            ],
         }

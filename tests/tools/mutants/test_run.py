@@ -42,8 +42,12 @@ def run(folder: Path, test: str) -> str:
     [
         ("assert larger(2, 1) and not larger(1, 1)", "1 0 []"),
         ("assert larger(2, 1)", "1 0 ['- return one > other\\n+ return one >= other']"),
-        ("assert larger(1, 2)", "baseline test_larger.py"),
+        ("assert larger(1, 2)", "baseline test_larger.py fails without a mutant"),
     ],
 )
 def test_a_mutant_is_killed_or_survives(tmp_path: Path, test: str, expected: str) -> None:
     assert run(tmp_path, test) == expected
+
+
+def test_a_file_without_a_test_is_an_error(tmp_path: Path) -> None:
+    assert "pytest runs no test (exit code 5)" in run(tmp_path, "pass\n\n\ntest_it.__test__ = False")

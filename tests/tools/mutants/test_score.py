@@ -14,6 +14,7 @@ _ROOT = Path(__file__).parents[3]
 ROW = '''
 [[equivalent]]
 path = "a.py"
+function = "larger"
 change = """
 - if one > other:
 + if one >= other:"""
@@ -22,11 +23,11 @@ reason = "they are never equal"
 
 
 def mutant(number: int) -> Mutant:
-    return Mutant("a.py", number, f"- {number}\n+ {number + 1}", "")
+    return Mutant("a.py", number, "larger", f"- {number}\n+ {number + 1}", "")
 
 
 def scored(drawn: int, alive: int, equivalent: int = 0, unchanged: int = 0) -> Score:
-    reasons = {("a.py", mutant(number).change): "why" for number in range(equivalent)}
+    reasons = {("a.py", "larger", mutant(number).change): "why" for number in range(equivalent)}
     score = Score(reasons)
     score.add(FileResult("a.py", drawn, [mutant(number) for number in range(alive)], unchanged))
     return score
@@ -37,7 +38,12 @@ def test_killed_by_all_but_equivalents() -> None:
     assert score.percent == 85.0
     assert score.is_enough()
     assert score.last_line() == "score 85.0 %"
-    assert score.as_json()["survivors"][0] == {"path": "a.py", "line": 5, "change": "- 5\n+ 6"}
+    assert score.as_json()["survivors"][0] == {
+        "path": "a.py",
+        "line": 5,
+        "function": "larger",
+        "change": "- 5\n+ 6",
+    }
     assert list(score.lines())[-1] == "110 mutants: 85 killed, 15 not killed, 5 equivalent, 5 that change no code"
 
 
@@ -48,12 +54,14 @@ def test_too_few_killed_or_too_many_equivalents_are_not_enough() -> None:
 
 
 def test_survivors_are_listed_with_their_place() -> None:
-    assert list(scored(drawn=10, alive=1).lines())[:3] == ["a.py:0", "    - 0", "    + 1"]
+    assert list(scored(drawn=10, alive=1).lines())[:3] == ["a.py:0 larger", "    - 0", "    + 1"]
 
 
 def test_rows_have_a_reason_and_match_the_source() -> None:
-    for (path, change), reason in read_equivalents().items():
-        lines = {line.strip() for line in (_ROOT / path).read_text().splitlines()}
+    for (path, function, change), reason in read_equivalents().items():
+        text = (_ROOT / path).read_text()
+        assert f"def {function}(" in text, f"{path} has no function {function} any more"
+        lines = {line.strip() for line in text.splitlines()}
         removed = removed_lines(change)
         assert removed, (path, change)
         assert set(removed) <= lines, f"{path} has no such line any more: {removed}"
@@ -64,7 +72,7 @@ def test_a_row_is_found_by_its_change(tmp_path: Path) -> None:
     file = tmp_path / "equivalents.toml"
     file.write_text(ROW)
     change = "- if one > other:\n+ if one >= other:"
-    assert read_equivalents(file) == {("a.py", change): "they are never equal"}
+    assert read_equivalents(file) == {("a.py", "larger", change): "they are never equal"}
     assert removed_lines(change) == ["if one > other:"]
 
 

@@ -49,11 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         running = {pool.submit(run_file, _ROOT, source, tests[source], numbers) for source, numbers in drawn.items()}
         for done in as_completed(running):
+            if done.exception() is not None:
+                pool.shutdown(cancel_futures=True)
             try:
                 result = done.result()
             except BaselineError as error:
                 print(f"{error}: mend it first", file=sys.stderr)
-                pool.shutdown(cancel_futures=True)
                 return 2
             score.add(result)
             _show(result, score, total, time.monotonic() - start)

@@ -6,6 +6,7 @@ people read, defaults of parameters, and code outside functions, which runs befo
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
@@ -19,7 +20,7 @@ _LOGGERS = ("log", "_log")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A changed source file. `function` is the function or method with the change, without its class. `change` has
+    """A changed source file. `function` is the innermost function or method with the change, `""` outside. `change` has
     its removed (`-`) and added (`+`) lines, without indentation."""
 
     path: str
@@ -34,6 +35,7 @@ class FileMutations:
 
     def __init__(self, path: str, text: str) -> None:
         self._path, self._text = path, text
+        self._tree = ast.parse(text)
         self._module, mutations, _, _ = create_mutations(path, text)
         skipped = _skipped(self._module)
         self._mutations = [each for each in mutations if _is_tested(each, skipped)]
@@ -48,9 +50,12 @@ class FileMutations:
         rows = list(unified_diff(self._text.splitlines(), changed.code.splitlines(), n=0, lineterm=""))[2:]
         line = int(rows[0].split()[1].lstrip("-").partition(",")[0]) if rows else 0
         lines = (row[0] + " " + row[1:].strip() for row in rows if row[0] in "-+")
-        function = mutation.contained_by_top_level_function
-        assert function is not None
-        return Mutant(self._path, line, function.name.value, "\n".join(lines), changed.code)
+        return Mutant(self._path, line, self._function_at(line), "\n".join(lines), changed.code)
+
+    def _function_at(self, line: int) -> str:
+        functions = (node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+        around = [node for node in functions if node.lineno <= line <= (node.end_lineno or 0)]
+        return max(around, key=lambda node: node.lineno).name if around else ""
 
 
 def _is_tested(mutation: Mutation, skipped: set[int]) -> bool:

@@ -31,8 +31,16 @@ def test_a_mutant_is_one_change_with_its_line() -> None:
     mutations = FileMutations("larger.py", TEXT)
     found = {mutations.mutant(number).change: mutations.mutant(number) for number in range(len(mutations))}
     mutant = found["- if one > other:\n+ if one >= other:"]
-    assert (mutant.path, mutant.line) == ("larger.py", 11)
+    assert (mutant.path, mutant.line, mutant.function) == ("larger.py", 11, "larger")
     assert mutant.text == TEXT.replace("one > other", "one >= other")
+
+
+def test_a_mutant_has_the_innermost_function() -> None:
+    text = "class Bounds:\n    def reject(self, one):\n        def over():\n            return one > 5\n        return over()\n"
+    mutations = FileMutations("bounds.py", text)
+    found = {mutations.mutant(number).line: mutations.mutant(number).function for number in range(len(mutations))}
+    assert found[4] == "over"
+    assert found.get(5, "reject") == "reject"
 
 
 def test_logs_texts_for_people_defaults_and_module_code_are_left_out() -> None:

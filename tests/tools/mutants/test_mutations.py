@@ -21,6 +21,13 @@ def larger(one, other=3):
     raise ValueError("not a larger number")
 '''
 
+NESTED = """class Bounds:
+    def reject(self, one):
+        def over():
+            return one > 5
+        return not over()
+"""
+
 
 def changes(text: str) -> list[str]:
     mutations = FileMutations("larger.py", text)
@@ -36,11 +43,9 @@ def test_a_mutant_is_one_change_with_its_line() -> None:
 
 
 def test_a_mutant_has_the_innermost_function() -> None:
-    text = "class Bounds:\n    def reject(self, one):\n        def over():\n            return one > 5\n        return over()\n"
-    mutations = FileMutations("bounds.py", text)
+    mutations = FileMutations("bounds.py", NESTED)
     found = {mutations.mutant(number).line: mutations.mutant(number).function for number in range(len(mutations))}
-    assert found[4] == "over"
-    assert found.get(5, "reject") == "reject"
+    assert found == {4: "over", 5: "reject"}
 
 
 def test_logs_texts_for_people_defaults_and_module_code_are_left_out() -> None:

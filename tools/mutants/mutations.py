@@ -15,7 +15,8 @@ import libcst as cst
 import libcst.matchers as matchers
 from mutmut.mutation.file_mutation import Mutation, create_mutations
 
-_LOGGERS = ("log", "_log")
+_LOGGERS = matchers.OneOf(*(matchers.Name(name) for name in ("log", "_log", "logging")))
+_SKIPPED = matchers.Parameters() | matchers.Call(func=matchers.Attribute(value=_LOGGERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,10 @@ class FileMutations:
         self._path, self._text = path, text
         self._tree = ast.parse(text)
         self._module, mutations, _, _ = create_mutations(path, text)
-        skipped = _skipped(self._module)
-        self._mutations = [each for each in mutations if _is_tested(each, skipped)]
+        tested = _nodes(self._module, matchers.FunctionDef()) - _nodes(self._module, _SKIPPED)
+        self._mutations = [
+            each for each in mutations if id(each.original_node) in tested and not _is_text_for_people(each)
+        ]
 
     def __len__(self) -> int:
         return len(self._mutations)
@@ -52,19 +55,31 @@ class FileMutations:
         lines = (row[0] + " " + row[1:].strip() for row in rows if row[0] in "-+")
         return Mutant(self._path, line, self._function_at(line), "\n".join(lines), changed.code)
 
+    def lines_of(self, mutant: Mutant) -> range:
+        """The lines of the statement that a mutant changes, without the statements inside it."""
+        around = [
+            node
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.stmt) and node.lineno <= mutant.line <= (node.end_lineno or 0)
+        ]
+        statement = max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)))
+        inside = [
+            child.lineno for child in ast.walk(statement) if isinstance(child, ast.stmt) and child is not statement
+        ]
+        end = min((line for line in inside if line > mutant.line), default=(statement.end_lineno or 0) + 1)
+        return range(statement.lineno, end)
+
     def _function_at(self, line: int) -> str:
         functions = (node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
         around = [node for node in functions if node.lineno <= line <= (node.end_lineno or 0)]
         return max(around, key=lambda node: node.lineno).name if around else ""
 
 
-def _is_tested(mutation: Mutation, skipped: set[int]) -> bool:
-    if mutation.contained_by_top_level_function is None or id(mutation.original_node) in skipped:
-        return False
+def _is_text_for_people(mutation: Mutation) -> bool:
     original, mutated = mutation.original_node, mutation.mutated_node
     if isinstance(original, cst.Call) and isinstance(mutated, cst.Call):  # an argument is removed or becomes None
-        return not any(_is_prose(each.value) for each in original.args if each not in mutated.args)
-    return not _is_prose(original)
+        return any(_is_prose(each.value) for each in original.args if each not in mutated.args)
+    return _is_prose(original)
 
 
 def _is_prose(node: cst.CSTNode) -> bool:
@@ -78,17 +93,16 @@ def _is_prose(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.FormattedStringText) and " " in node.value
 
 
-def _skipped(module: cst.Module) -> set[int]:
-    """The nodes of log messages and of parameters, by `id`."""
-    logger = matchers.OneOf(*(matchers.Name(name) for name in _LOGGERS))
-    pattern = matchers.Parameters() | matchers.Call(func=matchers.Attribute(value=logger))
-    skipped: set[int] = set()
+def _nodes(module: cst.Module, pattern: matchers.BaseMatcherNode) -> set[int]:
+    """The nodes that match and those below them, by `id`."""
+    found: set[int] = set()
     stack: list[cst.CSTNode] = list(matchers.findall(module, pattern))
     while stack:
         node = stack.pop()
-        skipped.add(id(node))
-        stack.extend(node.children)
-    return skipped
+        if id(node) not in found:
+            found.add(id(node))
+            stack.extend(node.children)
+    return found
 
 
 def number_of_mutants(root: Path, source: str) -> int:

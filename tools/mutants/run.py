@@ -1,4 +1,4 @@
-"""Runs the mirrored tests of one source file against its mutants, each in a fork of a process that has loaded them."""
+"""Runs tests against the mutants of one source file, each in a fork of a process that has loaded both."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import select
 import shutil
 import signal
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,54 +18,53 @@ from types import ModuleType
 import pytest
 
 from tools.mutants.code_swap import swap_code
+from tools.mutants.line_tests import OPTIONS, LineTests, TestsFailed
 from tools.mutants.mutations import FileMutations, Mutant
 
 _PASSED, _FAILED, _NO_CHANGE = 0, 1, 77
-_OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts="]
+# --assert=plain, since pytest would otherwise rewrite the asserts of the package too: it contains a plugin.
+_OPTIONS = [*OPTIONS, "-x", "--assert=plain"]
 _SHORTEST_TIMEOUT_S, _TIMEOUT_FACTOR = 10.0, 5.0
 _FIRST_TIMEOUT_S = 300.0
 _RAN_NO_TEST = (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
-class BaselineError(Exception):
-    """The tests of a file fail without a mutant, or there are none."""
-
-
 @dataclass(frozen=True)
 class FileResult:
-    """`unchanged`: how many of the drawn mutants change no code that can be replaced."""
+    """`untested`: how many of the survivors no test runs; `unchanged`: how many of the drawn mutants change no code
+    that can be replaced."""
 
     source: str
     drawn: int
     survivors: list[Mutant]
+    untested: int
     unchanged: int
 
 
-def run_file(root: Path, source: str, test: str, numbers: list[int]) -> FileResult:
-    """Runs the mutants with these numbers. BaselineError if the tests fail without one."""
+def run_file(root: Path, source: str, mirror: str, numbers: Sequence[int], line_tests: LineTests) -> FileResult:
+    """Runs the mutants with these numbers; `mirror` is the source's test file. TestsFailed if a test fails without
+    one."""
     os.chdir(root)
     mutations = FileMutations(source, (root / source).read_text())
+    mutants = [mutations.mutant(number) for number in numbers]
+    chosen = [line_tests.tests_of(mutations.lines_of(mutant), mirror) for mutant in mutants]
+    all_tests = sorted(set().union(*chosen))
+    if not all_tests:
+        return FileResult(source, len(mutants), mutants, len(mutants), 0)
     with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
-        pytest.main([*_OPTIONS, "--collect-only", test])  # loads what the tests import, once
+        pytest.main([*_OPTIONS, "--collect-only", *all_tests])  # loads what the tests import, once
     module = importlib.import_module(source.removeprefix("src/").removesuffix(".py").replace("/", "."))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        tests = _Tests(test, Path(folder))
-        start = time.monotonic()
-        if tests.run(_no_mutant, _FIRST_TIMEOUT_S) != _PASSED:
-            raise BaselineError(f"{test} fails without a mutant")
-        timeout_s = max(_SHORTEST_TIMEOUT_S, _TIMEOUT_FACTOR * (time.monotonic() - start))
-        alive, unchanged = [], 0
-        for number in numbers:
-            mutant = mutations.mutant(number)
-            exit_code = tests.run(partial(_change, module, mutant.text), timeout_s)
+        runner = _Runner(Path(folder), line_tests.seconds)
+        runner.check(all_tests)
+        alive, untested, unchanged = [], 0, 0
+        for mutant, tests in zip(mutants, chosen, strict=True):
+            exit_code = runner.run(tests, partial(_change, module, mutant.text)) if tests else _PASSED
             if exit_code == _PASSED:
                 alive.append(mutant)
+            untested += not tests
             unchanged += exit_code == _NO_CHANGE
-    return FileResult(source, len(numbers), alive, unchanged)
-
-
-def _no_mutant() -> bool:
-    return True
+    return FileResult(source, len(mutants), alive, untested, unchanged)
 
 
 def _change(module: ModuleType, text: str) -> bool:
@@ -77,26 +75,34 @@ def _change(module: ModuleType, text: str) -> bool:
         return False
 
 
-class _Tests:
-    """The tests of a file. Each run is a fork with a temporary directory of its own, deleted afterwards: a fork that is
-    killed deletes nothing, and two processes that share pytest's would delete each other's."""
+class _Runner:
+    """Runs tests in forks. Each has a temporary directory of its own, deleted afterwards: a fork that is killed deletes
+    nothing, and two processes that share pytest's would delete each other's."""
 
-    def __init__(self, test: str, folder: Path) -> None:
-        self._test = test
+    def __init__(self, folder: Path, seconds: Mapping[str, float]) -> None:
         self._temporary = folder / "pytest"
+        self._seconds = seconds
 
-    def run(self, change: Callable[[], bool], timeout_s: float) -> int:
-        """pytest's exit code after `change`, or _NO_CHANGE. BaselineError if pytest finds no test."""
+    def check(self, tests: Sequence[str]) -> None:
+        """TestsFailed if the tests fail without a mutant."""
+        if self._run(tests, lambda: True, _FIRST_TIMEOUT_S) != _PASSED:
+            raise TestsFailed(f"{' '.join(tests)} fails without a mutant")
 
+    def run(self, tests: Sequence[str], change: Callable[[], bool]) -> int:
+        """pytest's exit code after `change`, or _NO_CHANGE."""
+        usual_s = sum(self._seconds[test] for test in tests)
+        return self._run(tests, change, max(_SHORTEST_TIMEOUT_S, _TIMEOUT_FACTOR * usual_s))
+
+    def _run(self, tests: Sequence[str], change: Callable[[], bool], timeout_s: float) -> int:
         def run_tests() -> int:
             if not change():
                 return _NO_CHANGE
-            return int(pytest.main([*_OPTIONS, f"--basetemp={self._temporary}", self._test]))
+            return int(pytest.main([*_OPTIONS, f"--basetemp={self._temporary}", *tests]))
 
         exit_code = _in_fork(run_tests, timeout_s)
         shutil.rmtree(self._temporary, ignore_errors=True)
         if exit_code in _RAN_NO_TEST:
-            raise BaselineError(f"{self._test}: pytest runs no test (exit code {exit_code})")
+            raise TestsFailed(f"{' '.join(tests)}: pytest runs no test (exit code {exit_code})")
         return exit_code
 
 

@@ -39,12 +39,14 @@ class Score:
     def __init__(self, equivalents: Equivalents) -> None:
         self._reasons = equivalents
         self.drawn = 0
+        self.untested = 0
         self.unchanged = 0
         self.equivalent: list[Mutant] = []
         self.survivors: list[Mutant] = []
 
     def add(self, result: FileResult) -> None:
         self.drawn += result.drawn
+        self.untested += result.untested
         self.unchanged += result.unchanged
         for mutant in result.survivors:
             is_equivalent = (mutant.path, mutant.function, mutant.change) in self._reasons
@@ -66,8 +68,9 @@ class Score:
             yield from (f"    {line}" for line in mutant.change.splitlines())
         killed = self.drawn - self.unchanged - len(self.equivalent) - len(self.survivors)
         yield (
-            f"{self.drawn} mutants: {killed} killed, {len(self.survivors)} not killed, "
-            f"{len(self.equivalent)} equivalent, {self.unchanged} that change no code"
+            f"{self.drawn} mutants: {killed} killed, {len(self.survivors)} not killed "
+            f"({self.untested} in lines that no test runs), {len(self.equivalent)} equivalent, "
+            f"{self.unchanged} that change no code"
         )
 
     def last_line(self) -> str:
@@ -77,6 +80,7 @@ class Score:
         """`build/mutants.json`."""
         return {
             "mutants": self.drawn,
+            "untested": self.untested,
             "unchanged": self.unchanged,
             "equivalent": len(self.equivalent),
             "score_percent": round(self.percent, 1),

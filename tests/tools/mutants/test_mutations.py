@@ -28,6 +28,14 @@ NESTED = """class Bounds:
         return not over()
 """
 
+STATEMENTS = """def limit(one, other):
+    if one > 5:
+        return limit(
+            one + 1, other
+        )
+    return other
+"""
+
 
 def changes(text: str) -> list[str]:
     mutations = FileMutations("larger.py", text)
@@ -57,3 +65,12 @@ def test_logs_texts_for_people_defaults_and_module_code_are_left_out() -> None:
 def test_they_are_counted(tmp_path: Path) -> None:
     (tmp_path / "larger.py").write_text(TEXT)
     assert number_of_mutants(tmp_path, "larger.py") == len(changes(TEXT)) > 0
+
+
+def test_a_mutant_is_in_the_lines_of_its_statement() -> None:
+    mutations = FileMutations("bounds.py", STATEMENTS)
+    found = {}
+    for number in range(len(mutations)):
+        mutant = mutations.mutant(number)
+        found[mutant.line] = mutations.lines_of(mutant)
+    assert found == {2: range(2, 3), 4: range(3, 6)}

@@ -9,45 +9,58 @@ from pathlib import Path
 import pytest
 
 _ROOT = Path(__file__).parents[3]
-SOURCE = "def larger(one, other):\n    return one > other\n"
+SOURCE = "def larger(one, other):\n    return one > other\n\n\ndef never(one):\n    return one + 1\n"
 RUN = """
 import sys
 from pathlib import Path
+from tools.mutants.line_tests import LineTests, TestsFailed
 from tools.mutants.mutations import number_of_mutants
-from tools.mutants.run import BaselineError, run_file
+from tools.mutants.run import run_file
 root = Path(sys.argv[1])
 sys.path[:0] = [str(root / "src"), str(root)]
 count = number_of_mutants(root, "src/larger.py")
+test = f"test_larger.py::{sys.argv[2]}"
+line_tests = LineTests({2: {test}}, {test: 0.1})
 try:
-    result = run_file(root, "src/larger.py", "test_larger.py", list(range(count)))
-except BaselineError as error:
-    print("baseline", error)
+    result = run_file(root, "src/larger.py", "test_larger.py", list(range(count)), line_tests)
+except TestsFailed as error:
+    print("failed", error)
 else:
-    print(result.drawn, result.unchanged, [mutant.change for mutant in result.survivors])
+    print(result.drawn, result.untested, result.unchanged, [each.change for each in result.survivors if each.line == 2])
 """
 
 
-def run(folder: Path, test: str) -> str:
+def run(folder: Path, body: str, test: str = "test_it") -> str:
     (folder / "src").mkdir()
     (folder / "src" / "larger.py").write_text(SOURCE)
-    (folder / "test_larger.py").write_text(f"from larger import larger\n\n\ndef test_it():\n    {test}\n")
+    (folder / "test_larger.py").write_text(f"from larger import larger\n\n\ndef test_it():\n    {body}\n")
     done = subprocess.run(
-        [sys.executable, "-c", RUN, str(folder)], cwd=_ROOT, capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", RUN, str(folder), test],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     return done.stdout.strip()
 
 
 @pytest.mark.parametrize(
-    ("test", "expected"),
+    ("body", "expected"),
     [
-        ("assert larger(2, 1) and not larger(1, 1)", "1 0 []"),
-        ("assert larger(2, 1)", "1 0 ['- return one > other\\n+ return one >= other']"),
-        ("assert larger(1, 2)", "baseline test_larger.py fails without a mutant"),
+        ("assert larger(2, 1) and not larger(1, 1)", "3 2 0 []"),
+        ("assert larger(2, 1)", "3 2 0 ['- return one > other\\n+ return one >= other']"),
+        ("assert larger(1, 2)", "failed test_larger.py::test_it fails without a mutant"),
     ],
 )
-def test_a_mutant_is_killed_or_survives(tmp_path: Path, test: str, expected: str) -> None:
-    assert run(tmp_path, test) == expected
+def test_a_mutant_is_killed_or_survives(tmp_path: Path, body: str, expected: str) -> None:
+    assert run(tmp_path, body) == expected
 
 
-def test_a_file_without_a_test_is_an_error(tmp_path: Path) -> None:
-    assert "pytest runs no test (exit code 5)" in run(tmp_path, "pass\n\n\ntest_it.__test__ = False")
+def test_a_test_that_is_not_found_is_an_error(tmp_path: Path) -> None:
+    assert "pytest runs no test (exit code 4)" in run(tmp_path, "assert larger(2, 1)", "test_other")
+
+
+def test_a_mutant_that_never_ends_is_killed(tmp_path: Path) -> None:
+    body = "\n    ".join(("import time", "if larger(1, 1):", "    time.sleep(1_000)", "assert larger(2, 1)"))
+    assert run(tmp_path, body) == "3 2 0 []"

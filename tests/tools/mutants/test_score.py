@@ -29,7 +29,7 @@ def mutant(number: int) -> Mutant:
 def scored(drawn: int, alive: int, equivalent: int = 0, unchanged: int = 0) -> Score:
     reasons = {("a.py", "larger", mutant(number).change): "why" for number in range(equivalent)}
     score = Score(reasons)
-    score.add(FileResult("a.py", drawn, [mutant(number) for number in range(alive)], unchanged))
+    score.add(FileResult("a.py", drawn, [mutant(number) for number in range(alive)], 3, unchanged))
     return score
 
 
@@ -44,7 +44,9 @@ def test_killed_by_all_but_equivalents() -> None:
         "function": "larger",
         "change": "- 5\n+ 6",
     }
-    assert list(score.lines())[-1] == "110 mutants: 85 killed, 15 not killed, 5 equivalent, 5 that change no code"
+    assert list(score.lines())[-1] == (
+        "110 mutants: 85 killed, 15 not killed (3 in lines that no test runs), 5 equivalent, 5 that change no code"
+    )
 
 
 def test_too_few_killed_or_too_many_equivalents_are_not_enough() -> None:

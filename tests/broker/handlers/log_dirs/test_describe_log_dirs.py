@@ -13,14 +13,16 @@ from signalbox.common.clock import SystemClock
 from signalbox.common.ids import TopicPartition, new_uuid
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from signalbox.storage.files.background import Background
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
 from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
+from tests.storage.directories.test_log_move import ManualBackground
 
 
-def start(*folders: Path) -> LogManager:
-    logs = LogManager([str(folder) for folder in folders], RealFileSystem(), SystemClock())
+def start(*folders: Path, background: Background | None = None) -> LogManager:
+    logs = LogManager([str(folder) for folder in folders], RealFileSystem(), SystemClock(), background)
     logs.start("cluster", 1)
     return logs
 
@@ -63,6 +65,30 @@ def test_without_the_right_nothing_is_listed(tmp_path: Path, version: int) -> No
     assert rejected.results == []
     assert rejected.error_code == (Error.CLUSTER_AUTHORIZATION_FAILED if version >= 3 else Error.NONE)
     assert listed(ask(logs, version, authorizer=acl(("alice", "DESCRIBE", "cluster")))) == {"a": {}}
+    logs.close()
+
+
+def test_a_log_that_moves_is_listed_at_its_target_too(tmp_path: Path) -> None:
+    logs = start(tmp_path / "a", tmp_path / "b", background=ManualBackground())  # nothing is copied
+    for topic in ("t", "u"):
+        logs.create(TopicPartition(topic, 0), new_uuid(), LogConfig())
+    held = logs.get(TopicPartition("t", 0))
+    assert held is not None
+    other = next(each.path for each in logs.directories if each is not held.body.directory)
+    logs.moves.move(TopicPartition("t", 0), other)
+
+    def future(*topics: str) -> list[tuple[str, str]]:
+        named = [DescribeLogDirsRequest.DescribableLogDirTopic(topic=topic, partitions=[0]) for topic in topics]
+        return [
+            (each.log_dir, topic.name)
+            for each in ask(logs, 5, named or None).results
+            for topic in each.topics
+            for partition in topic.partitions
+            if partition.is_future_key
+        ]
+
+    assert future() == future("t") == future("u", "t") == [(other, "t")]
+    assert future("u") == []
     logs.close()
 
 

@@ -193,3 +193,32 @@ def test_what_was_not_deleted_after_all_costs_nothing() -> None:
         response = response_to(handler, request_of(DeleteTopicsRequest(topic_names=["t"]), 5))
         assert [each.error_code for each in response.responses] == [Error.TOPIC_DELETION_DISABLED]
         assert response.throttle_time_ms == 0
+
+
+@pytest.mark.spec("F14")
+def test_a_quota_rejects_a_topic_with_kafkas_sentence_after_others_that_cost_nothing() -> None:
+    asked: list[str] = []
+
+    class Yes:
+        is_active = True
+
+        async def handle(self, api_key: int, request: DeleteTopicsRequest, context: Any) -> Any:
+            asked.extend(request.topic_names)
+            result = DeleteTopicsResponse.DeletableTopicResult
+            return DeleteTopicsResponse(responses=[result(name=name) for name in request.topic_names])
+
+    clock = ManualClock()
+    quotas = ClientQuotas(QuotaWindows(1.0, 1.0), clock.monotonic)
+    quotas.take_configs("users/alice", {"controller_mutation_rate": "1"})
+    topics = {name: {0: (1, [1]), 1: (1, [1])} for name in ("kept", "t", "u")}
+    authorizer = acl(("alice", "DELETE", "t"), ("alice", "DELETE", "u"))
+    handler = DeleteTopicsHandler(Yes(), authorizer, cache_of(topics=topics), Throttling(quotas, clock.monotonic))
+    response = response_to(handler, request_of(DeleteTopicsRequest(topic_names=["kept", "t", "u"]), 5))
+    assert asked == ["t"]
+    assert [(each.name, each.error_code) for each in response.responses] == [
+        ("kept", Error.TOPIC_AUTHORIZATION_FAILED),
+        ("t", Error.NONE),
+        ("u", Error.THROTTLING_QUOTA_EXCEEDED),
+    ]
+    assert response.responses[2].error_message == Error.THROTTLING_QUOTA_EXCEEDED.message
+    assert response.throttle_time_ms > 0

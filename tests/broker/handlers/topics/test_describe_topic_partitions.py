@@ -11,6 +11,7 @@ from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
+from signalbox.security.acl import AclOperation
 from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to, topic_id
 
 pytestmark = pytest.mark.spec("D1")
@@ -95,6 +96,21 @@ def test_the_newest_rules_of_metadata_hold() -> None:
     assert [p.error_code for p in topic.partitions] == [Error.LISTENER_NOT_FOUND, Error.NONE]
     assert (topic.partitions[0].eligible_leader_replicas, topic.partitions[0].last_known_elr) == ([], [])
     assert topic.topic_authorized_operations & 1 << 3
+
+
+def test_the_fields_of_a_partition() -> None:
+    [topic] = ask("a", topics={"a": {0: (1, [1, 2])}}).topics
+    [partition] = topic.partitions
+    assert (partition.leader_id, partition.leader_epoch) == (1, 5)
+    assert (partition.replica_nodes, partition.isr_nodes, partition.offline_replicas) == ([1, 2], [1, 2], [])
+
+
+def test_operations_are_those_of_the_topic_of_that_name() -> None:
+    authorizer = acl(("alice", "DESCRIBE", "nope"), ("alice", "READ", "nope"), ("alice", "DESCRIBE", "a"))
+    there, missing = ask("a", "nope", authorizer=authorizer).topics
+    read, describe = 1 << AclOperation.READ, 1 << AclOperation.DESCRIBE
+    assert there.topic_authorized_operations & (read | describe) == describe
+    assert missing.topic_authorized_operations & (read | describe) == read | describe
 
 
 @pytest.mark.spec("D3")

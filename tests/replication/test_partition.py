@@ -50,11 +50,12 @@ def test_the_high_watermark_waits_for_the_maximal_isr(tmp_path: Path) -> None:
     cluster, partition = led(tmp_path)
     append(cluster, b"0", b"1", b"2")
     steps = [(2, 3, 0), (3, 1, 1), (3, 2, 2), (2, 3, 2), (3, 3, 3)]
-    seen = []
+    seen, moved = [], []
     for replica, offset, _ in steps:
-        partition.record_follower_fetch(replica, offset, 0)
+        moved.append(partition.record_follower_fetch(replica, offset, 0))
         seen.append(partition.high_watermark)
     assert seen == [expected for _, _, expected in steps]
+    assert moved == [False, True, True, False, True]
 
 
 def test_it_stands_still_while_too_few_are_in_sync(tmp_path: Path) -> None:
@@ -81,6 +82,15 @@ def test_an_older_partition_epoch_changes_nothing(tmp_path: Path) -> None:
     assert not partition.become_leader(state(partition, partition_epoch=4, leader_epoch=4), partition.log)
     assert not partition.become_follower(state(partition, partition_epoch=4, leader_epoch=4, leader=2), partition.log)
     assert (partition.is_leader, partition.leader_epoch, partition.stamp) == (True, 3, stamp)
+
+
+def test_the_same_partition_epoch_is_not_older(tmp_path: Path) -> None:
+    """A controller that starts sends the states that brokers have already."""
+    _, partition = led(tmp_path)
+    assert partition.log is not None
+    assert partition.become_leader(state(partition, partition_epoch=5, leader_epoch=3), partition.log)
+    assert partition.become_follower(state(partition, partition_epoch=5, leader_epoch=4, leader=2), partition.log)
+    assert (partition.is_leader, partition.leader_epoch) == (False, 4)
 
 
 def test_the_same_leader_epoch_keeps_follower_offsets(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple
         context.clock,
         context.scheduler,
     )
+    ceilings = parse_ceilings(config["signalbox.forwarded.api.versions.max"])
     quotas = follow_quotas(config, context.repository, context.clock)
     throttling = Throttling(quotas, context.clock.monotonic, data.replicas.withdraw_fetch)
     handlers = build_handlers(
@@ -72,7 +73,12 @@ def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple
             controller=services.controller,
             changes=rolling_upgrade.changes,
             authorizer=with_broker_principal_rule(config, context.security.authorizer),
-            advertised=_advertised_versions(context, services),
+            advertised=AdvertisedVersions(
+                ControllerVersions(services.channel) if rolling_upgrade.forwards else None,
+                config.listeners.control_plane_forced,
+                ceilings,
+                services.peer_listeners,
+            ),
             throttling=throttling,
             peer_listeners=services.peer_listeners,
             broker_config_validator=services.config_validator,
@@ -83,7 +89,7 @@ def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple
             forwarder=forwarder,
         )
     )
-    routes = build_route_table(handlers, ceilings=parse_ceilings(config["signalbox.forwarded.api.versions.max"]))
+    routes = build_route_table(handlers, ceilings=ceilings)
     router.install(routes, throttling)
     if rolling_upgrade.local_requests is not None:
         rolling_upgrade.local_requests.install(routes)
@@ -101,16 +107,6 @@ def _forwarder(context: NodeContext, channel: ControllerChannel) -> FilteringFor
         ForwardingIds(context.epochs),
     )
     return FilteringForwarder(envelopes, context.scheduler)
-
-
-def _advertised_versions(context: NodeContext, services: BrokerServices) -> AdvertisedVersions:
-    config = context.config
-    return AdvertisedVersions(
-        ControllerVersions(services.channel) if services.rolling_upgrade.forwards else None,
-        config.listeners.control_plane_forced,
-        parse_ceilings(config["signalbox.forwarded.api.versions.max"]),
-        services.peer_listeners,
-    )
 
 
 def _fast_path(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.architecture.walks import PAGE, Step, first_missing, read_walks, record_walks
+from tests.walks.walks import PAGE, Step, first_missing, read_walks, record_walks
 
 TEXT = """
 ### Walk: one
@@ -30,7 +30,7 @@ def test_the_page_is_read() -> None:
     walks = read_walks(TEXT)
     assert list(walks) == ["one"]
     assert walks["one"].steps == [ONE, TWO]
-    assert walks["one"].said_files == 2
+    assert walks["one"].files_on_page == 2
 
 
 def test_a_step_must_follow_the_one_before() -> None:
@@ -44,7 +44,7 @@ def test_a_cluster_walks_so(title: str, recorded: dict[str, list[Step]]) -> None
     walk = read_walks(PAGE.read_text())[title]
     missing = first_missing(walk.steps, recorded[title])
     assert not missing, f"{PAGE}, {title}: {missing}; mend the table"
-    assert walk.said_files == len({step.file for step in walk.steps}), f"{PAGE}, {title}: count the files again"
+    assert walk.files_on_page == len({step.file for step in walk.steps}), f"{PAGE}, {title}: count the files again"
 
 
 def test_all_are_on_the_page(recorded: dict[str, list[Step]]) -> None:

@@ -39,27 +39,27 @@ class Step(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """`said_files`: the number of files as the page says it."""
+    """`files_on_page`: the number of files that the page states."""
 
     steps: list[Step]
-    said_files: int
+    files_on_page: int
 
 
 def read_walks(text: str) -> dict[str, Walk]:
     """The walks of the page, by title."""
     walks: dict[str, Walk] = {}
     steps: list[Step] = []
-    title, said = "", 0
+    title, files = "", 0
     for line in [*text.splitlines(), "## end"]:
         if line.startswith("#"):
             if title:
-                walks[title] = Walk(steps, said)
+                walks[title] = Walk(steps, files)
             found = _TITLE.match(line)
-            title, steps, said = (found[1] if found else ""), [], 0
+            title, steps, files = (found[1] if found else ""), [], 0
         elif row := _ROW.match(line):
             steps.append(Step(row[1], row[2]))
         elif count := _COUNT.match(line):
-            said = int(count[1])
+            files = int(count[1])
     return walks
 
 
@@ -108,8 +108,9 @@ def record_walks() -> dict[str, list[Step]]:
         listeners = {number: str(node.describe()["listeners"]["CLIENT"]) for number, node in cluster.nodes.items()}
         wires = {number: Wire(address) for number, address in listeners.items()}
         recorder, calls = Recorder(cluster), {}
-        controller = wires[1].ask(ApiKey.METADATA, 9, MetadataRequest(topics=[])).controller_id
-        other = next(wire for number, wire in wires.items() if number != controller)
+        other = next(
+            wires[number] for number, node in cluster.nodes.items() if not node.components.controller.is_active
+        )
         _create(other, "first")
         calls["CreateTopics through an Envelope"] = recorder.calls_of(lambda: _create(other, _TOPIC))
         asked = [MetadataRequest.MetadataRequestTopic(name=_TOPIC)]

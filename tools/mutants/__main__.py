@@ -3,8 +3,8 @@ test notices.
 
 The mutants are drawn by a seed from all mutants of the files in `targets.py`, each with the same chance. The last line
 is `score N %`: the share of the drawn mutants, without the equivalent ones, that the tests kill. Exit code 1 below
-`LEAST_SCORE` or with too many equivalent mutants, 2 if tests fail without a mutant. All results are in
-build/mutants.json. With paths, only the tests in the folders that mirror them count.
+`LEAST_SCORE`, with too many equivalent mutants, or if a test failed without a mutant; 2 if the tests fail at the start.
+All results are in build/mutants.json. With paths, only the tests in the folders that mirror them count.
 """
 
 from __future__ import annotations

@@ -32,39 +32,40 @@ _RAN_NO_TEST = (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED)
 @dataclass(frozen=True)
 class FileResult:
     """`untested`: how many of the survivors no test runs; `unchanged`: how many of the drawn mutants change no code
-    that can be replaced."""
+    that can be replaced; `failing`: tests that fail without a mutant, which are not used."""
 
     source: str
     drawn: int
     survivors: list[Mutant]
-    untested: int
-    unchanged: int
+    untested: int = 0
+    unchanged: int = 0
+    failing: frozenset[str] = frozenset()
 
 
 def run_file(root: Path, source: str, mirror: str, numbers: Sequence[int], line_tests: LineTests) -> FileResult:
-    """Runs the mutants with these numbers; `mirror` is the source's test file. TestsFailed if a test fails without
-    one."""
+    """Runs the mutants with these numbers; `mirror` is the source's test file."""
     os.chdir(root)
     mutations = FileMutations(source, (root / source).read_text())
     mutants = [mutations.mutant(number) for number in numbers]
     chosen = [line_tests.tests_of(mutations.lines_of(mutant), mirror) for mutant in mutants]
     all_tests = sorted(set().union(*chosen))
     if not all_tests:
-        return FileResult(source, len(mutants), mutants, len(mutants), 0)
+        return FileResult(source, len(mutants), mutants, untested=len(mutants))
     with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
         pytest.main([*_OPTIONS, "--collect-only", *all_tests])  # loads what the tests import, once
     module = importlib.import_module(source.removeprefix("src/").removesuffix(".py").replace("/", "."))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         runner = _Runner(Path(folder), line_tests.seconds)
-        runner.check(all_tests)
+        failing = runner.failing(all_tests)
         alive, untested, unchanged = [], 0, 0
-        for mutant, tests in zip(mutants, chosen, strict=True):
+        for mutant, found in zip(mutants, chosen, strict=True):
+            tests = [test for test in found if test not in failing]
             exit_code = runner.run(tests, partial(_change, module, mutant.text)) if tests else _PASSED
             if exit_code == _PASSED:
                 alive.append(mutant)
             untested += not tests
             unchanged += exit_code == _NO_CHANGE
-    return FileResult(source, len(mutants), alive, untested, unchanged)
+    return FileResult(source, len(mutants), alive, untested, unchanged, failing)
 
 
 def _change(module: ModuleType, text: str) -> bool:
@@ -83,27 +84,51 @@ class _Runner:
         self._temporary = folder / "pytest"
         self._seconds = seconds
 
-    def check(self, tests: Sequence[str]) -> None:
-        """TestsFailed if the tests fail without a mutant."""
-        if self._run(tests, lambda: True, _FIRST_TIMEOUT_S) != _PASSED:
-            raise TestsFailed(f"{' '.join(tests)} fails without a mutant")
+    def failing(self, tests: Sequence[str]) -> frozenset[str]:
+        """The tests that fail without a mutant; all, if pytest does not come to its end."""
+        file = self._temporary.with_name("failing")
+        file.write_text("\n".join(tests))
+        self._fork(tests, lambda: True, _FIRST_TIMEOUT_S, ["--maxfail=0"], [_Failures(file)])
+        return frozenset(file.read_text().split())
 
     def run(self, tests: Sequence[str], change: Callable[[], bool]) -> int:
         """pytest's exit code after `change`, or _NO_CHANGE."""
         usual_s = sum(self._seconds[test] for test in tests)
-        return self._run(tests, change, max(_SHORTEST_TIMEOUT_S, _TIMEOUT_FACTOR * usual_s))
+        return self._fork(tests, change, max(_SHORTEST_TIMEOUT_S, _TIMEOUT_FACTOR * usual_s))
 
-    def _run(self, tests: Sequence[str], change: Callable[[], bool], timeout_s: float) -> int:
+    def _fork(
+        self,
+        tests: Sequence[str],
+        change: Callable[[], bool],
+        timeout_s: float,
+        options: Sequence[str] = (),
+        plugins: Sequence[object] = (),
+    ) -> int:
         def run_tests() -> int:
             if not change():
                 return _NO_CHANGE
-            return int(pytest.main([*_OPTIONS, f"--basetemp={self._temporary}", *tests]))
+            return int(pytest.main([*_OPTIONS, f"--basetemp={self._temporary}", *options, *tests], plugins))
 
         exit_code = _in_fork(run_tests, timeout_s)
         shutil.rmtree(self._temporary, ignore_errors=True)
         if exit_code in _RAN_NO_TEST:
             raise TestsFailed(f"{' '.join(tests)}: pytest runs no test (exit code {exit_code})")
         return exit_code
+
+
+class _Failures:
+    """A pytest plugin that writes the tests that failed to a file, at the end."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._failed: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._failed.add(report.nodeid.partition("[")[0])
+
+    def pytest_sessionfinish(self) -> None:
+        self._file.write_text("\n".join(self._failed))
 
 
 def _in_fork(function: Callable[[], int], timeout_s: float) -> int:

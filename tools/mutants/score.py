@@ -41,6 +41,7 @@ class Score:
         self.drawn = 0
         self.untested = 0
         self.unchanged = 0
+        self.failing: set[str] = set()
         self.equivalent: list[Mutant] = []
         self.survivors: list[Mutant] = []
 
@@ -48,6 +49,7 @@ class Score:
         self.drawn += result.drawn
         self.untested += result.untested
         self.unchanged += result.unchanged
+        self.failing |= result.failing
         for mutant in result.survivors:
             is_equivalent = (mutant.path, mutant.function, mutant.change) in self._reasons
             (self.equivalent if is_equivalent else self.survivors).append(mutant)
@@ -59,13 +61,19 @@ class Score:
         return 100 * (counted - len(self.survivors)) / counted if counted else 0.0
 
     def is_enough(self) -> bool:
-        return self.percent >= LEAST_SCORE and 100 * len(self.equivalent) <= MOST_EQUIVALENTS * self.drawn
+        return (
+            not self.failing
+            and self.percent >= LEAST_SCORE
+            and 100 * len(self.equivalent) <= MOST_EQUIVALENTS * self.drawn
+        )
 
     def lines(self) -> Iterator[str]:
-        """The survivors with their places, and the counts."""
+        """The survivors with their places, tests that could not be used, and the counts."""
         for mutant in sorted(self.survivors, key=lambda each: (each.path, each.line)):
             yield f"{mutant.path}:{mutant.line} {mutant.function}"
             yield from (f"    {line}" for line in mutant.change.splitlines())
+        for test in sorted(self.failing):
+            yield f"{test} fails without a mutant and was not used"
         killed = self.drawn - self.unchanged - len(self.equivalent) - len(self.survivors)
         yield (
             f"{self.drawn} mutants: {killed} killed, {len(self.survivors)} not killed "

@@ -55,6 +55,13 @@ def test_too_few_killed_or_too_many_equivalents_are_not_enough() -> None:
     assert not Score({}).is_enough(), "nothing was drawn"
 
 
+def test_a_test_that_fails_without_a_mutant_is_no_success() -> None:
+    score = scored(drawn=100, alive=1)
+    score.add(FileResult("b.py", 1, [], failing=frozenset(["tests/test_b.py::test_it"])))
+    assert not score.is_enough()
+    assert "tests/test_b.py::test_it fails without a mutant and was not used" in list(score.lines())
+
+
 def test_survivors_are_listed_with_their_place() -> None:
     assert list(scored(drawn=10, alive=1).lines())[:3] == ["a.py:0 larger", "    - 0", "    + 1"]
 

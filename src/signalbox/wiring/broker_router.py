@@ -13,7 +13,7 @@ from signalbox.broker.fast_path.fast_produce import FastProduce
 from signalbox.broker.forwarding.filtering_forwarder import FilteringForwarder
 from signalbox.broker.forwarding.forwarding import EnvelopeForwarder, ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.forwarding.version_ceilings import parse_ceilings
+from signalbox.broker.forwarding.version_ceilings import VersionCeilings, parse_ceilings
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.records.produce import ProduceHandler
 from signalbox.broker.metrics.request_observer import AuditingObserver
@@ -55,6 +55,7 @@ class BrokerServices:
 def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple[Router, FastPath]:
     """Returns the router, and the fast path in front of it."""
     config, telemetry, data = context.config, context.telemetry, services.data
+    ceilings = parse_ceilings(config["signalbox.forwarded.api.versions.max"])
     rolling_upgrade, forwarder = services.rolling_upgrade, _forwarder(context, services.channel)
     router = Router(
         services.controller,
@@ -72,7 +73,7 @@ def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple
             controller=services.controller,
             changes=rolling_upgrade.changes,
             authorizer=with_broker_principal_rule(config, context.security.authorizer),
-            advertised=_advertised_versions(context, services),
+            advertised=_advertised_versions(context, services, ceilings),
             throttling=throttling,
             peer_listeners=services.peer_listeners,
             broker_config_validator=services.config_validator,
@@ -83,7 +84,7 @@ def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple
             forwarder=forwarder,
         )
     )
-    routes = build_route_table(handlers, ceilings=parse_ceilings(config["signalbox.forwarded.api.versions.max"]))
+    routes = build_route_table(handlers, ceilings=ceilings)
     router.install(routes, throttling)
     if rolling_upgrade.local_requests is not None:
         rolling_upgrade.local_requests.install(routes)
@@ -103,12 +104,13 @@ def _forwarder(context: NodeContext, channel: ControllerChannel) -> FilteringFor
     return FilteringForwarder(envelopes, context.scheduler)
 
 
-def _advertised_versions(context: NodeContext, services: BrokerServices) -> AdvertisedVersions:
-    config = context.config
+def _advertised_versions(
+    context: NodeContext, services: BrokerServices, ceilings: VersionCeilings
+) -> AdvertisedVersions:
     return AdvertisedVersions(
         ControllerVersions(services.channel) if services.rolling_upgrade.forwards else None,
-        config.listeners.control_plane_forced,
-        parse_ceilings(config["signalbox.forwarded.api.versions.max"]),
+        context.config.listeners.control_plane_forced,
+        ceilings,
         services.peer_listeners,
     )
 

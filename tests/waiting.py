@@ -1,4 +1,4 @@
-"""Polling for conditions that have no event."""
+"""Polling for conditions that have no event, and rounds of the event loop."""
 
 from __future__ import annotations
 
@@ -24,3 +24,9 @@ async def until_true(holds: Callable[[], bool], timeout_s: float = 60.0) -> None
     async with asyncio.timeout(timeout_s):
         while not holds():  # noqa: ASYNC110 - the condition has no event
             await asyncio.sleep(0.005)
+
+
+async def settle() -> None:
+    """Runs the event loop until no more work is possible without advancing the clock."""
+    for _ in range(12):
+        await asyncio.sleep(0)

@@ -147,7 +147,7 @@ class PairSide:
         produce = ProduceHandler(replicas, self.cache, self.authorizer)
         misroutes = MisrouteLog(MetricRegistry(), self.audit, clock)
         advertised = AdvertisedVersions(None, False)
-        versions = ApiVersionsHandler(advertised, "cluster", 1, misroutes, self.cache, ClientSoftware(NullMetrics()))
+        versions = ApiVersionsHandler(advertised, ("cluster", 1), misroutes, self.cache, ClientSoftware(NullMetrics()))
         handlers: dict[ApiKey, Any] = {
             ApiKey.PRODUCE: produce,
             ApiKey.FETCH: FetchHandler(replicas, self.cache, self.authorizer, NO_THROTTLING),

@@ -39,7 +39,7 @@ async def rejected(client: ClusterClient, node_id: int) -> Misrouted:
         except Misrouted as failure:
             return failure
         except (ConnectFailed, ConnectionLost, NoUsableNode):
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
 
 
 @pytest.mark.spec("R4")

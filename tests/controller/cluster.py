@@ -11,9 +11,9 @@ from signalbox.common.clock import SystemClock
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.ids import new_uuid
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.controller.config_rows import ControllerSettings
 from signalbox.controller.decision import Inputs
 from signalbox.controller.runtime import Controller, Dependencies
-from signalbox.controller.settings import ControllerSettings
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.registration import BrokerRegistration
 from signalbox.metadata.layout import TOPICS, broker_id_path, create_roots

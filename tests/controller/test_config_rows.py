@@ -1,10 +1,10 @@
-"""The controller's keys: values are checked where they are read."""
+"""The controller's keys: values are checked where they are read; settings have the same names and defaults."""
 
 from __future__ import annotations
 
 import pytest
 
-from signalbox.controller.config_rows import CONTROLLER_CONFIG
+from signalbox.controller.config_rows import CONTROLLER_CONFIG, ControllerSettings
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,9 @@ def test_values(key: str, text: str, value: object) -> None:
 def test_rejections(key: str, text: str) -> None:
     with pytest.raises(ValueError):
         CONTROLLER_CONFIG[key].parse(text)
+
+
+def test_every_documented_key_is_a_setting_with_the_same_default() -> None:
+    settings = ControllerSettings()
+    for row in CONTROLLER_CONFIG:
+        assert getattr(settings, row.name.removeprefix("signalbox.").replace(".", "_")) == row.default

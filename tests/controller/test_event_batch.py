@@ -1,26 +1,30 @@
-"""One event batch: decisions in order, each on the context of those before it; one commit; no change if it fails."""
+"""One event batch: decisions in order, each on the context of those before it; one commit; no change if it fails.
+A response is set at once, when the change is visible in the image, or after the timeout."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 
 from signalbox.common.log_limiter import LogSource, current_source
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
-from signalbox.controller.decision import Decision
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.decision import Decision, Visibility
 from signalbox.controller.direct_writes.external_update import ExternalUpdate
 from signalbox.controller.direct_writes.metadata_change_log import MetadataChangeLog
 from signalbox.controller.direct_writes.shared_commit import ConcurrentMetadataUpdate, commit_shared
-from signalbox.controller.event_batch import MAX_DECISIONS_PER_COMMIT, ControllerEvent, EventBatch
+from signalbox.controller.event_batch import MAX_DECISIONS_PER_COMMIT, ControllerEvent, EventBatch, complete_event
 from signalbox.controller.records import ConfigsSet
+from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import MAX_ENTRY_BYTES, Create, Fence, FencedOut, StoreFull, StoreUnavailable
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.message import Message
 from signalbox.protocol.messages.update_metadata import UpdateMetadataResponse
 from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.controller.contexts import make_context
@@ -267,5 +271,53 @@ def test_a_batch_that_is_stored_in_part_is_not_rejected() -> None:
         batch = EventBatch(make_context(1, configs={}))
         with pytest.raises(StoreFull):
             await batch.run(deque([ControllerEvent(setting("x" * 1_000, []))]), store, FENCE, ImmediateScheduler())
+
+    asyncio.run(run())
+
+
+DONE, LATE = UpdateMetadataResponse(), UpdateMetadataResponse(error_code=Error.REQUEST_TIMED_OUT)
+
+
+def nothing(context: ControllerContext) -> Decision:
+    return Decision()
+
+
+def completed(decision: Decision) -> tuple[bool, Message]:
+    """Whether the response was set at once, and the response."""
+
+    async def run() -> tuple[bool, Message]:
+        spawned: list[Coroutine[Any, Any, None]] = []
+        future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        complete_event(ControllerEvent(nothing, future), decision, MetadataCache(), spawned.append)
+        at_once = future.done()
+        for each in spawned:
+            await each
+        return at_once, future.result()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("visibility", "expected"),
+    [
+        (None, (True, DONE)),
+        (Visibility(lambda image: True, 0, lambda: LATE), (True, LATE)),
+        (Visibility(lambda image: True, 1_000, lambda: LATE), (False, DONE)),
+        (Visibility(lambda image: False, 1, lambda: LATE), (False, LATE)),
+    ],
+)
+def test_a_response_waits_until_its_change_is_visible(
+    visibility: Visibility | None, expected: tuple[bool, Message]
+) -> None:
+    assert completed(Decision(response=DONE, visibility=visibility)) == expected
+
+
+def test_an_internal_event_has_no_future_and_a_future_is_completed_once() -> None:
+    async def run() -> None:
+        future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        future.set_result(LATE)
+        for event in (ControllerEvent(nothing), ControllerEvent(nothing, future)):
+            complete_event(event, Decision(response=DONE), MetadataCache(), lambda work: work.close())
+        assert future.result() is LATE
 
     asyncio.run(run())

@@ -11,6 +11,7 @@ from typing import Any
 from tests.broker.handler_requests import update
 from tests.common.waiting.manual_time import ManualTimers
 from tests.coordinator.memory_log import MemoryLog
+from tests.waiting import settle as settle  # the tests of this package import it with the bench
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
@@ -67,12 +68,6 @@ def cache_with_topics() -> MetadataCache:
     cache = MetadataCache()
     cache.apply_update_metadata(UPDATE)
     return cache
-
-
-async def settle() -> None:
-    """Runs the event loop until no more work is possible without advancing the clock."""
-    for _ in range(12):
-        await asyncio.sleep(0)
 
 
 def subscription(*topics: str) -> bytes:

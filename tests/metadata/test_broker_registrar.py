@@ -15,6 +15,7 @@ from signalbox.metadata.layout import broker_id_path, controller_id_path
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Delete, Write
 from tests.metadata.participants import run_with_stores
+from tests.waiting import settle
 
 BROKER = BrokerRegistration(broker_id=1, endpoints=(Endpoint("CLIENT", "h", 1, SecurityProtocol.PLAINTEXT),))
 PATH = broker_id_path(1)
@@ -137,7 +138,7 @@ def test_the_own_old_session_is_waited_for() -> None:
         await new.open_session()
         second = BrokerRegistrar(new, Epochs())
         registering = asyncio.ensure_future(second.register(BROKER))
-        await asyncio.sleep(0.01)
+        await settle()
         assert not registering.done()
         shared.expire(session_id)
         assert await registering > old_epoch

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from signalbox.common.ids import TopicPartition
 from signalbox.metadata import layout
+from signalbox.metadata.layout import entries_below, unknown_entries_in
+from signalbox.metadata.store.port import Entry
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 
 
@@ -44,3 +48,48 @@ def test_roots_name_parents_before_children() -> None:
     for path in layout.ROOTS:
         assert (path.rpartition("/")[0] or "/") in seen
         seen.add(path)
+
+
+ENTRY = Entry(None, 0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/brokers/topics",
+        "/brokers/topics/t/partitions/10/state",
+        "/admin/delete_topics/t",
+        "/config/topics/t",
+        "/config/users/a/clients/<default>",
+        "/delegation_token/tokens/t",
+        "/signalbox_forwarded/1-2-3",
+    ],
+)
+def test_entries_of_the_layout_are_not_unknown(path: str) -> None:
+    assert unknown_entries_in({path: ENTRY}) == ()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/brokers/topics/t/note",
+        "/brokers/topics/t/partitions/x",
+        "/brokers/topics/t/partitions/01",
+        "/brokers/topics/t/partitions/0/note",
+        "/brokers/topics/t/partitions/0/state/note",
+        "/admin/delete_topics/t/note",
+        "/config/topics/t/note",
+        "/config/users/a/note",
+        "/config/users/a/clients/b/note",
+        "/delegation_token/tokens/t/note",
+        "/signalbox_forwarded/1-2-3/note",
+    ],
+)
+def test_other_entries_below_its_folders_are_unknown(path: str) -> None:
+    assert unknown_entries_in({path: ENTRY}) == (path,)
+
+
+def test_the_deepest_unknown_entry_comes_first() -> None:
+    tree = dict.fromkeys(("/brokers/topics/t/a", "/brokers/topics/t/a/b", "/brokers/topics/tt/a"), ENTRY)
+    unknown = unknown_entries_in(tree, {})
+    assert list(entries_below("/brokers/topics/t", unknown)) == ["/brokers/topics/t/a/b", "/brokers/topics/t/a"]

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from signalbox.testing.switchboard import Switchboard
+from tests.waiting import until_true
 
 pytestmark = pytest.mark.spec("R7")
 
@@ -135,7 +136,7 @@ def test_a_slow_line_keeps_the_order() -> None:
         assert loop.time() - started >= 0.03
         for number in range(20):
             writer.write(b"%02d" % number)
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
         started = loop.time()
         assert await reader.readexactly(40) == b"".join(b"%02d" % number for number in range(20))
         writer.close()
@@ -191,7 +192,7 @@ def test_a_muted_line_forwards_requests_and_holds_responses() -> None:
             writer.write(b"make")
             await asyncio.wait_for(received.wait(), 5)
             answer = asyncio.ensure_future(reader.readexactly(4))
-            await asyncio.sleep(0.05)
+            await until_true(lambda: any(relay._to_caller._chunks for relay in board._lines["A"].relays))
             assert not answer.done()
             await board.restore()
             assert await asyncio.wait_for(answer, 5) == b"made"

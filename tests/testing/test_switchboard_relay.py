@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from signalbox.testing.switchboard import Switchboard
+from signalbox.testing.switchboard_relay import Relay
+from tests.waiting import until_true
 
 pytestmark = pytest.mark.spec("R7")
 
@@ -29,8 +31,14 @@ def test_all_bytes_of_a_closing_target_are_forwarded() -> None:
     asyncio.run(run())
 
 
+def is_throttled(relay: Relay) -> bool:
+    """Whether the relay reads no more from its target."""
+    target = relay._target
+    return isinstance(target, asyncio.ReadTransport) and not target.is_reading()
+
+
 def test_a_slow_caller_slows_the_target_down_and_loses_nothing() -> None:
-    sent = bytes(1_000) * 8_000
+    sent = bytes(1_000) * 32_000  # more than the socket buffers hold
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(sent)
@@ -42,7 +50,7 @@ def test_a_slow_caller_slows_the_target_down_and_loses_nothing() -> None:
         async with Switchboard() as board:
             address = await board.add_line("l", server.sockets[0].getsockname()[:2])
             reader, writer = await asyncio.open_connection(*address, limit=4_096)
-            await asyncio.sleep(0.1)
+            await until_true(lambda: any(is_throttled(relay) for relay in board._lines["l"].relays))
             assert len(await asyncio.wait_for(reader.readexactly(len(sent)), 10)) == len(sent)
             writer.close()
         server.close()

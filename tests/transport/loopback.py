@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
@@ -86,6 +87,13 @@ async def until(holds: Callable[[], bool]) -> None:
     """Runs the loop until `holds` is true; the test's own timeout limits it."""
     while not holds():  # noqa: ASYNC110 - the test needs the iterations of the loop
         await asyncio.sleep(0)
+
+
+def spin(seconds: float) -> None:
+    """Work that takes this much processor time."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
 
 
 async def read_frame(sock: socket.socket) -> bytes:

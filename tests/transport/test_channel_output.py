@@ -70,7 +70,7 @@ def test_a_dead_peer_does_not_close_the_channel_under_its_caller() -> None:
             for _ in range(3):
                 owner.send(b"into the void")
                 assert not owner.closed.done()
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0)
                 if owner.channel.closed:
                     break
             await until(lambda: owner.channel.closed)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from signalbox.common.limits import MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES
 from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.frame_channel import PEER_CLOSED
-from tests.transport.loopback import Owner, data_channel, framed, read_exactly, read_frame, socket_pair, until
+from tests.transport.loopback import Owner, data_channel, framed, read_exactly, read_frame, socket_pair, spin, until
 
 
 def test_frames_in_and_answers_out() -> None:
@@ -52,7 +51,7 @@ def test_a_burst_of_requests_is_served_in_several_iterations() -> None:
             numbers: list[int] = []
 
             def serve(frame: memoryview, buffer: object) -> None:
-                time.sleep(0.0001)
+                spin(0.0001)
                 numbers.append(int(bytes(frame)))
 
             owner.channel.on_frame = serve

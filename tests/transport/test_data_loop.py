@@ -9,7 +9,7 @@ import pytest
 
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.transport.data_loop import DataLoop
-from tests.transport.loopback import until
+from tests.transport.loopback import spin, until
 
 
 class Worker:
@@ -167,7 +167,7 @@ def test_an_iteration_is_overdue_after_twice_its_budget() -> None:
         await asyncio.sleep(0)
 
         def late() -> None:
-            time.sleep(0.05)
+            spin(0.05)
             seen.append(loop.overdue())
 
         loop.run_soon(late)

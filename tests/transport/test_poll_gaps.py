@@ -10,12 +10,7 @@ import pytest
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.transport.poll_gaps import MeasuredLoop, PollGaps
 from tests.metric_values import metric_values
-
-
-def spin(seconds: float) -> None:
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
+from tests.transport.loopback import spin
 
 
 @pytest.mark.spec("C5")
@@ -37,7 +32,7 @@ def test_work_and_sleep_both_count(held: Callable[[float], None]) -> None:
 def test_time_inside_a_poll_is_not_counted() -> None:
     gaps = PollGaps()
     gaps.end()
-    time.sleep(0.01)  # the poll itself: no request waits for it
+    spin(0.01)  # the poll itself: no request waits for it
     gaps.begin()
     gaps.end()
     assert gaps.longest_us < 5_000
@@ -53,7 +48,7 @@ def test_a_measured_loop_notes_every_poll_and_gives_its_descriptor_back() -> Non
         async def blocks() -> None:
             for _ in range(10):
                 await asyncio.sleep(0)
-            time.sleep(0.003)  # noqa: ASYNC251
+            spin(0.003)
 
         loop.run_until_complete(blocks())
         assert sum(loop.poll_gaps.counts) >= 10

@@ -18,6 +18,7 @@ from signalbox.transport.stream_channel import StreamChannel
 from signalbox.transport.tls.tls_session import TlsSession
 from tests.transport.loopback import Owner, framed, until
 from tests.transport.tls.test_tls_session import contexts
+from tests.waiting import settle
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -82,7 +83,7 @@ def test_a_muted_channel_answers_in_order(tls: bool) -> None:
             writer.write(b"".join(framed(bytes([number])) for number in range(5)))
             assert await owner.frames.get() == b"\0"
             writer.write(framed(b"later") + framed(b"last"))
-            await asyncio.sleep(0.01)
+            await settle()
             expected = [bytes([number]) for number in range(1, 5)] + [b"later", b"last"]
             for payload in expected:
                 assert owner.frames.empty()

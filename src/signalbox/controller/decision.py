@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from signalbox.common.ids import TopicPartition
+from signalbox.controller.config_rows import ControllerSettings
 from signalbox.controller.ports import AlterConfigPolicy, CreateTopicPolicy
 from signalbox.controller.records import Record
-from signalbox.controller.settings import ControllerSettings
 from signalbox.metadata.image import MetadataImage
 from signalbox.protocol.message import Message
 from signalbox.security.delegation_token import TokenSecret

@@ -1,5 +1,5 @@
-"""Which decision handles which API. A new admin API of the controller is one row here and one in
-`error_responses.py`."""
+"""Which decision handles which API, and the decision of the periodic housekeeping. A new admin API of the controller is
+one row here and one in `error_responses.py`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ from signalbox.controller.entities.token_control import (
 )
 from signalbox.controller.partitions.alter_partition import alter_partition
 from signalbox.controller.partitions.election_control import elect_leaders
+from signalbox.controller.partitions.preferred_leaders import rebalance_leaders
+from signalbox.controller.partitions.reassignment import finish_moves
 from signalbox.controller.partitions.reassignment_control import (
     alter_partition_reassignments,
     list_partition_reassignments,
 )
+from signalbox.controller.partitions.removed_replicas import delete_removed_replicas
 from signalbox.controller.topics.partition_creation import create_partitions
 from signalbox.controller.topics.topic_control import create_topics
-from signalbox.controller.topics.topic_deletion import delete_topics
+from signalbox.controller.topics.topic_deletion import delete_topics, retry_replica_deletions
 from signalbox.protocol.api_table import ApiKey
 
 Decide = Callable[[ControllerContext, Inputs, Any], Decision]
@@ -54,3 +57,15 @@ DECISIONS: dict[ApiKey, Decide] = {
     ApiKey.ALTER_PARTITION: alter_partition,
     ApiKey.ALLOCATE_PRODUCER_IDS: allocate_producer_ids,
 }
+
+
+def housekeeping(context: ControllerContext, inputs: Inputs) -> Decision:
+    """Move leadership back to preferred replicas, if enabled; complete reassignments that can be completed; repeat the
+    requests of deletions that are not complete. Yields."""
+    balance = rebalance_leaders(context, inputs) if inputs.settings.auto_leader_rebalance_enable else Decision()
+    moved = finish_moves(context, balance.records)
+    again = (
+        *retry_replica_deletions(context, list(context.brokers)),
+        *delete_removed_replicas(context, context.brokers),
+    )
+    return Decision(records=(*balance.records, *moved.records), effects=(*balance.effects, *moved.effects, *again))

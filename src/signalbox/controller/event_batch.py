@@ -2,30 +2,32 @@
 commit (by several if the store does not accept so much at once).
 
 Each decision sees the records of those before it. If the commit is rejected, nothing of the batch has happened: before
-the commit no context, no request to a broker and no response leaves this file.
+the commit no context, no request to a broker and no response leaves this file. After it each event is completed: at
+once, or when this node's metadata cache shows the change.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.log_limiter import CLIENT_CAUSED, LogSource, current_source
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_requests.control_batch import ControlBatch
-from signalbox.controller.decision import Decision
+from signalbox.controller.decision import Decision, Visibility
 from signalbox.controller.direct_writes.shared_commit import (
     ConcurrentMetadataUpdate,
     commit_by_controller,
     reject_older_decisions,
 )
 from signalbox.controller.replay import replay
+from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import (
     BadOperation,
     Fence,
@@ -41,6 +43,8 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 
 log = logging.getLogger(__name__)
+
+Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
 MAX_DECISIONS_PER_COMMIT = 256  # a limit, so that the first response of a batch need not wait for too many others
 
@@ -150,3 +154,24 @@ class EventBatch:
         self.control_batch.add(after, decision.effects)
         self.decided.append((event, decision))
         return stored
+
+
+def complete_event(event: ControllerEvent, decision: Decision, cache: MetadataCache, spawn: Spawn) -> None:
+    """Complete the event's future, if it has one. Waiting for visibility runs in a spawned coroutine."""
+    future, response, visibility = event.future, decision.response, decision.visibility
+    if future is None or response is None or future.done():
+        return
+    if visibility is None:
+        future.set_result(response)
+    elif visibility.timeout_ms <= 0:
+        future.set_result(visibility.when_late())
+    else:
+        spawn(_when_visible(future, response, visibility, cache))
+
+
+async def _when_visible(
+    future: ResponseFuture, response: Message, visibility: Visibility, cache: MetadataCache
+) -> None:
+    in_time = await cache.wait_until(visibility.holds, visibility.timeout_ms / 1000)
+    if not future.done():
+        future.set_result(response if in_time else visibility.when_late())

@@ -21,8 +21,7 @@ from signalbox.controller.context import (
     collision_name,
 )
 from signalbox.controller.direct_writes.external_update import ExternalUpdate
-from signalbox.controller.store.unknown_entries import below
-from signalbox.controller.topics.replicas_to_delete import replicas_to_delete
+from signalbox.controller.topics.topic_deletion import replicas_to_delete
 from signalbox.metadata import layout
 from signalbox.metadata.entries.acl_entries import acl_path, change_path_and_data, encode_acls
 from signalbox.metadata.entries.delegation_token import encode_token
@@ -89,7 +88,7 @@ class _Draft:
 
     def delete(self, path: str, version: int | None = None) -> None:
         """Delete an entry, and before it the unknown entries below it."""
-        unknown = tuple(below(path, self.see("unknown_entries")))
+        unknown = tuple(layout.entries_below(path, self.see("unknown_entries")))
         if unknown:
             left = tuple(entry for entry in self.see("unknown_entries") if entry not in unknown)
             self.put("unknown_entries", left)

@@ -34,15 +34,13 @@ from signalbox.controller.control_requests.control_targets import ControlTargets
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.decision_queue import MAX_HELD, DecisionQueue
 from signalbox.controller.direct_writes.shared_commit import ConcurrentMetadataUpdate
-from signalbox.controller.dispatch import DECISIONS
+from signalbox.controller.dispatch import DECISIONS, housekeeping
 from signalbox.controller.election.claim import Claim, still_holds, try_to_claim
 from signalbox.controller.election.failover import take_over
 from signalbox.controller.entities.token_control import expire_tokens
 from signalbox.controller.error_responses import reject
-from signalbox.controller.event_batch import ControllerEvent, EventBatch
-from signalbox.controller.event_completion import complete_event
+from signalbox.controller.event_batch import ControllerEvent, EventBatch, complete_event
 from signalbox.controller.forwarded_response import ForwardedRequest, decided_once
-from signalbox.controller.housekeeping import housekeeping
 from signalbox.controller.partitions.log_comparison import by_offline_reason, some_partitions
 from signalbox.controller.ports import BrokerChannels, BrokerProbe, Requester
 from signalbox.controller.store.loading import load_context

@@ -2,16 +2,17 @@
 
 Only paths are here; the content of the entries is defined in one file per noun (`registration.py`,
 `topic_assignment.py`, `partition_state.py` ...). `ROOTS` must exist before anything else is written.
+Unknown entries are those that the layout does not have.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from signalbox.common.ids import TopicPartition
-from signalbox.metadata.store.port import Create, KeyExists, MetadataStore, Operation
+from signalbox.metadata.store.port import Create, Entry, KeyExists, MetadataStore, Operation
 
 CLUSTER_ID = "/cluster/id"
 CONTROLLER = "/controller"
@@ -49,6 +50,16 @@ BROKER_HISTORY = "/signalbox_brokers"  # the last registration of each broker th
 UNFINISHED_COPY = "/signalbox_unfinished_copy"  # no broker starts on a store that has it
 
 _STATE_PATH = re.compile(rf"{TOPICS}/([^/]+)/partitions/([0-9]+)/state")
+
+# By the folder that is read: the entries that the layout has below it.
+_PLACES: dict[str, str] = {
+    TOPICS: r"[^/]+(/partitions(/(0|[1-9][0-9]{0,9})(/state)?)?)?",
+    DELETE_TOPICS: r"[^/]+",
+    CONFIG: r"users(/[^/]+(/clients(/[^/]+)?)?)?|[^/]+(/[^/]+)?",
+    DELEGATION_TOKENS: r"[^/]+",
+    FORWARDED: r"[^/]+",
+}
+_KNOWN = re.compile("|".join(f"{folder}(/({paths}))?" for folder, paths in _PLACES.items()))
 
 DEFAULT_ENTITY = "<default>"  # the entity name of the default, for all entities without configs of their own
 
@@ -148,3 +159,18 @@ async def create_roots(store: MetadataStore, roots: Sequence[str] = ROOTS) -> No
 async def _missing(store: MetadataStore, roots: Sequence[str]) -> list[Operation]:
     entries = await asyncio.gather(*(store.read(path) for path in roots))
     return [Create(path) for path, entry in zip(roots, entries, strict=True) if entry is None]
+
+
+def unknown_entries_in(*trees: Mapping[str, Entry]) -> tuple[str, ...]:
+    """The entries that the layout does not have, below folders whose entries may be deleted; the deepest first.
+
+    No node reads them, but a store does not delete an entry with others below it. One
+    `create /admin/delete_topics/t/x` by an operator, and the deletion of `t` would end every controller epoch. So they
+    are deleted with the entry above them, as in Kafka, which deletes whole trees."""
+    found = [path for tree in trees for path in tree if not _KNOWN.fullmatch(path)]
+    return tuple(sorted(found, reverse=True))
+
+
+def entries_below(path: str, entries: Iterable[str]) -> Iterator[str]:
+    """Those of `entries` that are below `path`, in their order."""
+    return (entry for entry in entries if entry.startswith(f"{path}/"))

@@ -6,10 +6,10 @@ from signalbox.client.inter_broker.peer_channels import DeathProbe, PeerChannels
 from signalbox.common.ids import new_uuid
 from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
 from signalbox.configuration.policies import audited
+from signalbox.controller.config_rows import ControllerSettings
 from signalbox.controller.controller_metrics import DECISION_TO_LEADER_AND_ISR, measure_controller
 from signalbox.controller.decision import Inputs, draw
 from signalbox.controller.runtime import Controller, Dependencies
-from signalbox.controller.settings import ControllerSettings
 from signalbox.wiring.node_context import NodeContext
 
 

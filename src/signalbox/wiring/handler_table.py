@@ -142,8 +142,7 @@ def build_controller_handlers(
         **authorizers,
         ApiKey.API_VERSIONS: ApiVersionsHandler(
             dependencies.advertised,
-            context.cluster_id,
-            node_id,
+            (context.cluster_id, node_id),
             telemetry.misroutes,
             context.cache,
             telemetry.software,

@@ -30,7 +30,7 @@ def handler(
 ) -> ApiVersionsHandler:
     misroutes = MisrouteLog(MetricRegistry(), sink or RecordingAuditSink(), ManualClock())
     advertised, software = AdvertisedVersions(None, forced), ClientSoftware(MetricRegistry())
-    return ApiVersionsHandler(advertised, "cluster", 1, misroutes, cache or MetadataCache(), software)
+    return ApiVersionsHandler(advertised, ("cluster", 1), misroutes, cache or MetadataCache(), software)
 
 
 def ask(

@@ -9,6 +9,7 @@ from signalbox.client.connection.node import Address
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.metadata import MetadataRequest
 from tests.client.loopback_cluster import LoopbackCluster
+from tests.waiting import until_true
 
 SETTINGS = ConnectionSettings(connect_timeout_ms=1_000, request_timeout_ms=1_000)
 
@@ -34,8 +35,7 @@ def test_bootstrap_servers_are_tried_one_after_the_other_without_identity_and_cl
             assert second[0][0] == first[1][0], "the next round begins with the next seed"
             hellos = [row for broker in cluster.brokers.values() for row in broker.seen(ApiKey.API_VERSIONS)]
             assert all((row.cluster_id, row.node_id) == (None, -1) for row in hellos)
-            await asyncio.sleep(0.01)
-            assert not any(broker._writers for broker in cluster.brokers.values())
+            await until_true(lambda: not any(broker._writers for broker in cluster.brokers.values()))
 
     asyncio.run(run())
 

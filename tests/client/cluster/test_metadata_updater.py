@@ -36,8 +36,10 @@ def test_the_least_loaded_node_is_one_with_a_connection_and_little_to_do() -> No
         for node_id in (1, 2, 3):
             await client.request(node_id, NO_TOPICS)
 
+        may_answer = asyncio.Event()
+
         async def slow(request: Any, version: int) -> Any:
-            await asyncio.sleep(0.2)
+            await may_answer.wait()
             return cluster.brokers[1].metadata(request)
 
         for node_id in (1, 2):
@@ -50,6 +52,7 @@ def test_the_least_loaded_node_is_one_with_a_connection_and_little_to_do() -> No
         assert one is not None
         assert one.node_id in (1, 2)
         assert metadata_updater.least_loaded_node(exclude=[1, 2, 3]) is None
+        may_answer.set()
         await asyncio.gather(*busy)
 
     with_client(test)

@@ -178,7 +178,7 @@ def test_an_api_that_the_broker_lacks_is_rejected_before_anything_is_sent() -> N
 def test_a_deadline_that_passes_closes_the_connection_and_fails_everything_on_it() -> None:
     async def test(broker: LoopbackBroker) -> None:
         async def silent(request: Any, version: int) -> Any:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
 
         broker.scripts[ApiKey.METADATA] = silent
         connection = await connect(Address(*broker.address), SETTINGS)

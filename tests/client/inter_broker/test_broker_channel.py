@@ -18,7 +18,7 @@ from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, Lead
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
-from tests.waiting import until_true
+from tests.waiting import settle, until_true
 
 SETTINGS = ConnectionSettings(client_id="1", connect_timeout_ms=1_000, request_timeout_ms=300)
 
@@ -59,7 +59,7 @@ def test_requests_go_out_in_order_one_at_a_time_at_fixed_versions() -> None:
         async def slow(request: Any, version: int) -> Any:
             under_way.append(request.controller_epoch)
             assert len(under_way) == 1
-            await asyncio.sleep(0.005)
+            await settle()
             under_way.clear()
             return LeaderAndIsrResponse()
 
@@ -103,7 +103,7 @@ def test_a_silent_broker_is_reconnected_to_after_the_request_timeout() -> None:
     async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
         async def silent(request: Any, version: int) -> Any:
             broker.scripts[ApiKey.UPDATE_METADATA] = lambda request, version: UpdateMetadataResponse()
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
 
         broker.scripts[ApiKey.UPDATE_METADATA] = silent
         await asyncio.wait_for(channel.send(UpdateMetadataRequest()), 3)

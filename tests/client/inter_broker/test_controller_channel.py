@@ -139,7 +139,7 @@ def test_without_an_active_controller_the_lookup_is_retried_with_a_backoff_until
 def test_requests_in_flight_when_the_controller_died_are_retried_in_order() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
         async def never(request: Any, version: int) -> Any:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
 
         cluster.brokers[1].scripts[ApiKey.ENVELOPE] = never
         asked = [asyncio.ensure_future(channel.envelope(b"%d" % i, b"", b"")) for i in range(3)]
@@ -160,13 +160,16 @@ def test_requests_in_flight_when_the_controller_died_are_retried_in_order() -> N
 
 def test_a_silent_controller_costs_the_deadline_and_a_late_answer_is_ignored() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
+        is_late = asyncio.Event()
+
         async def late(request: Any, version: int) -> Any:
-            await asyncio.sleep(0.2)
+            await is_late.wait()
             return echo(request, version)
 
         cluster.brokers[1].scripts[ApiKey.ENVELOPE] = late
         with pytest.raises(KafkaError, match="did not answer in time"):
             await channel.envelope(b"x", b"", b"", timeout_ms=50)
+        is_late.set()
         cluster.brokers[1].scripts[ApiKey.ENVELOPE] = echo
         assert (await channel.envelope(b"y", b"", b"")).response_data == b"y"
         await until_true(lambda: channel.in_flight == 0)

@@ -48,7 +48,7 @@ def test_requests_in_flight_to_a_removed_broker_are_cancelled() -> None:
             broker = await cluster.add_broker(1)
 
             async def silent(request: object, version: int) -> None:
-                await asyncio.sleep(60)
+                await asyncio.Event().wait()
 
             broker.scripts[ApiKey.UPDATE_METADATA] = silent
             peers = PeerChannels("cluster-A", ConnectionSettings(), NullMetrics())

@@ -85,7 +85,7 @@ def test_a_bad_route_is_rejected_before_anything_is_fetched() -> None:
 def test_a_refused_connection_and_a_missing_response() -> None:
     async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
         async def silent(request: Any, version: int) -> Any:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
 
         broker.scripts[ApiKey.API_VERSIONS] = silent
         hasty = ConnectionSettings(connect_timeout_ms=100)
@@ -120,7 +120,7 @@ def test_the_owner_is_notified_once_when_the_leader_closes_the_connection() -> N
 def test_an_answer_that_does_not_come_closes_the_channel() -> None:
     async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
         async def silent(request: Any, version: int) -> Any:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
 
         broker.scripts[ApiKey.FETCH] = silent
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
@@ -156,7 +156,7 @@ def test_a_channel_closed_by_its_owner_notifies_no_callback() -> None:
         failures: list[ClientFailure] = []
         channel.on_closed = failures.append
         channel.close()
-        await asyncio.sleep(0.01)
+        await until_true(lambda: not broker._writers)
         assert failures == []
 
     with_broker(test)

@@ -14,6 +14,7 @@ from signalbox.protocol.messages.init_producer_id import InitProducerIdResponse
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import with_client
 from tests.client.loopback_cluster import LoopbackCluster
+from tests.waiting import settle
 
 
 def test_partitions_of_one_leader_share_a_request_and_there_is_one_at_a_time() -> None:
@@ -25,7 +26,7 @@ def test_partitions_of_one_leader_share_a_request_and_there_is_one_at_a_time() -
             nonlocal under_way, most
             under_way += 1
             most = max(most, under_way)
-            await asyncio.sleep(0.01)
+            await settle()
             under_way -= 1
             return broker.produce(request)
 

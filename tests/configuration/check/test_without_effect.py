@@ -15,7 +15,7 @@ from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.configuration.check.without_effect import WITHOUT_EFFECT
 from signalbox.configuration.configuration import NODE_CONFIG
-from signalbox.controller.settings import ControllerSettings
+from signalbox.controller.config_rows import ControllerSettings
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.storage.log_config import LogConfig

@@ -43,7 +43,7 @@ TOPIC, BROKER = 2, 4
 def direct_metadata_writer(
     node: ControllerNode, timeout_ms: int = 10_000, given: Inputs | None = None
 ) -> DirectMetadataWriter:
-    patience = Patience(SystemClock(), timeout_ms, lambda: asyncio.sleep(0.005))
+    patience = Patience(SystemClock(), timeout_ms, lambda: asyncio.sleep(0))
     return DirectMetadataWriter(node.node_id, node.store, given or inputs(), node.cache, patience)
 
 

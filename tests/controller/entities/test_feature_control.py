@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from signalbox.controller.brokers.broker_control import brokers_changed
+from signalbox.controller.config_rows import ControllerSettings
 from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.election.failover import take_over
@@ -19,7 +20,6 @@ from signalbox.controller.entities.feature_control import (
 )
 from signalbox.controller.records import ControllersRegistered, FeaturesFinalized
 from signalbox.controller.replay import replay
-from signalbox.controller.settings import ControllerSettings
 from signalbox.metadata.entries.feature_levels import FinalizedFeatures, encode_features
 from signalbox.metadata.image import MetadataImage
 from signalbox.metadata.layout import FEATURE

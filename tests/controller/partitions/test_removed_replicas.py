@@ -7,8 +7,8 @@ from dataclasses import replace
 from signalbox.controller.brokers.broker_control import brokers_changed
 from signalbox.controller.context import ReplicaOfTopic
 from signalbox.controller.decision import Decision, ReplicasStopped
+from signalbox.controller.dispatch import housekeeping
 from signalbox.controller.election.failover import take_over
-from signalbox.controller.housekeeping import housekeeping
 from signalbox.controller.partitions.removed_replicas import delete_removed_replicas, replicas_removed
 from signalbox.controller.records import TopicDeletionStarted
 from signalbox.controller.topics.topic_deletion import delete_topics

@@ -11,9 +11,9 @@ from signalbox.controller.brokers.broker_control import brokers_changed
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_requests.control_batch import ControlBatch
 from signalbox.controller.decision import Decision, ReplicasStopped
+from signalbox.controller.dispatch import housekeeping
 from signalbox.controller.election.failover import take_over
 from signalbox.controller.entities.config_control import incremental_alter_configs
-from signalbox.controller.housekeeping import housekeeping
 from signalbox.controller.partitions.alter_partition import alter_partition
 from signalbox.controller.partitions.election_control import elect_leaders
 from signalbox.controller.partitions.reassignment_control import alter_partition_reassignments

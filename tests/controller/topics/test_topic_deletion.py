@@ -13,8 +13,10 @@ from signalbox.controller.topics.topic_deletion import (
     partitions_under_deletion,
     reject_pending_deletions,
     replicas_deleted,
+    replicas_to_delete,
     retry_replica_deletions,
 )
+from signalbox.metadata.entries.topic_assignment import TopicAssignment
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from tests.controller.cluster import inputs
@@ -118,3 +120,13 @@ def test_marks_at_a_failover() -> None:
         TopicDeletionRejected("unknown"),
     )
     assert partitions_under_deletion(marked) == (tp(0), tp(1))
+
+
+def test_all_that_are_assigned_and_removed_ones_on_living_brokers() -> None:
+    assignment = TopicAssignment(bytes(16), {0: (1, 2), 1: (2,)}, removed={0: (3, 4)})
+    assert replicas_to_delete(assignment, {1, 3}) == {
+        ReplicaOfTopic(0, 1),
+        ReplicaOfTopic(0, 2),
+        ReplicaOfTopic(1, 2),
+        ReplicaOfTopic(0, 3),
+    }

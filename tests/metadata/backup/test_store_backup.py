@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.metadata.backup.raised_epochs import EPOCH_STEP
 from signalbox.metadata.backup.store_backup import (
     BadBackup,
     decode_backup,
@@ -17,6 +16,7 @@ from signalbox.metadata.backup.store_backup import (
     take_backup,
 )
 from signalbox.metadata.backup.store_copy import CopyRejected, copy_store, lasting
+from signalbox.metadata.backup.stored_epochs import EPOCH_STEP
 from signalbox.metadata.entries.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.entries.producer_id_block import above_later_blocks
 from signalbox.metadata.layout import PRODUCER_ID_BLOCK, create_roots

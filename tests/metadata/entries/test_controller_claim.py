@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from signalbox.metadata.entries import controller_claim as claim
 from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.layout import CONTROLLER_EPOCH
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create
 
 
 def test_payloads_are_kafkas() -> None:
@@ -24,3 +29,16 @@ def test_bad_payloads_are_named(data: bytes | None) -> None:
         claim.decode_claim(data)
     with pytest.raises(BadEntry, match="/controller_epoch"):
         claim.decode_controller_epoch(data)
+
+
+@pytest.mark.parametrize(("data", "expected"), [(None, 0), (b"12", 12), (b"torn", None)])
+def test_the_stored_controller_epoch_is_0_before_the_first_and_none_if_it_is_corrupt(
+    data: bytes | None, expected: int | None
+) -> None:
+    async def scenario() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        if data is not None:
+            await store.commit([Create(CONTROLLER_EPOCH, data)])
+        assert await claim.read_controller_epoch(store) == expected
+
+    asyncio.run(scenario())

@@ -4,7 +4,6 @@ import asyncio
 import os
 import socket
 import ssl
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.frame_channel import PEER_CLOSED
 from signalbox.transport.tls.tls_channel import TlsDataChannel
 from signalbox.transport.tls.tls_session import TlsSession
-from tests.transport.loopback import Owner, framed, socket_pair
+from tests.transport.loopback import Owner, framed, socket_pair, spin
 from tests.transport.tls.test_tls_session import contexts
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -75,7 +74,7 @@ def test_a_burst_of_requests_through_tls_is_served_in_several_iterations() -> No
             numbers: list[int] = []
 
             def serve(frame: memoryview, buffer: object) -> None:
-                time.sleep(0.0001)
+                spin(0.0001)
                 numbers.append(int(bytes(frame)))
 
             _, writer = await dial(client, context)

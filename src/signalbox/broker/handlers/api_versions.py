@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from signalbox.broker.api_request import ApiRequest, EncodedBody, HandlerResult, RawResponse
 from signalbox.broker.metrics.client_software import ClientSoftware
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions, ListenerKind, Ranges
-from signalbox.broker.routing.misroutes import MisrouteLog
+from signalbox.broker.routing.misroutes import Identity, MisrouteLog
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.feature_levels import SUPPORTED_FEATURES, FinalizedFeatures
 from signalbox.protocol.api_table import API_TABLE, ApiKey
@@ -38,13 +38,12 @@ class Offer:
 
 
 class ApiVersionsHandler:
-    """Compares identities and returns the advertised ranges, cached as bytes."""
+    """Compares the client's identity with this node's, and returns the advertised ranges, cached as bytes."""
 
     def __init__(
         self,
         advertised: AdvertisedVersions,
-        cluster_id: str,
-        node_id: int,
+        identity: Identity,
         misroutes: MisrouteLog,
         cache: MetadataCache,
         software: ClientSoftware,
@@ -52,8 +51,7 @@ class ApiVersionsHandler:
         self._advertised = advertised
         self._cache = cache
         self._offers: dict[ListenerKind, Offer] = {}
-        self._cluster_id = cluster_id
-        self._node_id = node_id
+        self._identity = identity
         self._misroutes = misroutes
         self._software = software
         self._bodies: dict[tuple[int, ListenerKind], tuple[object, EncodedBody]] = {}
@@ -82,11 +80,12 @@ class ApiVersionsHandler:
             return Error.INVALID_REQUEST
         if (body.cluster_id is None) != (body.node_id == -1):
             return Error.INVALID_REQUEST
-        if body.cluster_id is None or (body.cluster_id == self._cluster_id and body.node_id == self._node_id):
+        if body.cluster_id is None:
             return Error.NONE
-        self._misroutes.rejected(
-            request, expected=(body.cluster_id, body.node_id), actual=(self._cluster_id, self._node_id)
-        )
+        expected = (body.cluster_id, body.node_id)
+        if expected == self._identity:
+            return Error.NONE
+        self._misroutes.rejected(request, expected, actual=self._identity)
         return Error.REBOOTSTRAP_REQUIRED
 
     def offer(self, context: RequestContext) -> Offer:

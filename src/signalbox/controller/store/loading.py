@@ -23,8 +23,7 @@ from signalbox.controller.direct_writes.metadata_change_log import read_change_l
 from signalbox.controller.entities.feature_control import compatible_brokers
 from signalbox.controller.forwarded_response import stored_responses
 from signalbox.controller.store.topic_corruption import TopicCorruption, describe
-from signalbox.controller.store.unknown_entries import unknown_entries_in
-from signalbox.controller.topics.replicas_to_delete import replicas_to_delete
+from signalbox.controller.topics.topic_deletion import replicas_to_delete
 from signalbox.controller.topics.topic_loading import by_topic, read_topic
 from signalbox.metadata import layout
 from signalbox.metadata.broker_history import histories_of
@@ -123,7 +122,7 @@ async def load_context(
         shared_version=shared.version,
         corrupt_topics=corrupt_topics,
         corrupt_entries=corrupt.quarantined,
-        unknown_entries=unknown_entries_in(tree, marks, configs, tokens, forwarded),
+        unknown_entries=layout.unknown_entries_in(tree, marks, configs, tokens, forwarded),
         histories=histories_of(await store.read_tree(layout.BROKER_HISTORY)),
     )
 

@@ -9,7 +9,7 @@ time a broker joins, at every failover and in the housekeeping, StopReplica is r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from signalbox.common.cooperative_task import yielding
 from signalbox.common.ids import ZERO_UUID, TopicPartition
@@ -30,8 +30,8 @@ from signalbox.controller.records import (
     TopicDeletionStarted,
 )
 from signalbox.controller.store.topic_corruption import rejection
-from signalbox.controller.topics.replicas_to_delete import replicas_to_delete
 from signalbox.controller.visibility import all_gone
+from signalbox.metadata.entries.topic_assignment import TopicAssignment
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 
@@ -168,3 +168,18 @@ def _late(response: DeleteTopicsResponse) -> DeleteTopicsResponse:
             for each in response.responses
         ]
     )
+
+
+def _all_replicas(replicas: dict[int, tuple[int, ...]]) -> frozenset[ReplicaOfTopic]:
+    """Every replica of a topic."""
+    return frozenset(ReplicaOfTopic(partition, broker) for partition, brokers in replicas.items() for broker in brokers)
+
+
+def replicas_to_delete(assignment: TopicAssignment, brokers: Container[int]) -> frozenset[ReplicaOfTopic]:
+    """Every replica of a topic under deletion, and the removed replicas that live brokers still have. A dead broker
+    with a removed replica may never return, so the deletion does not wait for it."""
+    held = {
+        number: tuple(broker for broker in holders if broker in brokers)
+        for number, holders in assignment.removed.items()
+    }
+    return _all_replicas(assignment.replicas) | _all_replicas(held)

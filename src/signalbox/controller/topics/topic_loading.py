@@ -1,7 +1,7 @@
 """Topics from the store's entries: the readable part of each, and its corrupt entries.
 
 Below a topic the layout has `partitions`, `partitions/<p>` and `partitions/<p>/state`. All other entries there are
-ignored (`unknown_entries.py`).
+ignored (`layout.unknown_entries_in`).
 """
 
 from __future__ import annotations

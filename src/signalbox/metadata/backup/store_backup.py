@@ -22,9 +22,9 @@ from typing import Any
 
 from signalbox.common.ids import uuid_text
 from signalbox.metadata import layout
-from signalbox.metadata.backup.raised_epochs import EPOCH_STEP
 from signalbox.metadata.backup.store_copy import CopyRejected, lasting
 from signalbox.metadata.backup.store_incarnation import restored
+from signalbox.metadata.backup.stored_epochs import EPOCH_STEP
 from signalbox.metadata.entries.cluster_id import read_cluster_id
 from signalbox.metadata.entries.controller_claim import decode_controller_epoch, encode_controller_epoch
 from signalbox.metadata.entries.corrupt_entries import readable

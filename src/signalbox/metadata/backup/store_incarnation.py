@@ -18,10 +18,10 @@ from functools import partial
 from typing import Any
 
 from signalbox.common.ids import UNKNOWN_CONTROLLER_EPOCH, StorePosition, new_uuid, uuid_text
-from signalbox.metadata.entries.controller_claim import decode_controller_epoch
+from signalbox.metadata.entries.controller_claim import read_controller_epoch
 from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind, readable
 from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json, whole_number
-from signalbox.metadata.layout import CONTROLLER_EPOCH, STORE_INCARNATION
+from signalbox.metadata.layout import STORE_INCARNATION
 from signalbox.metadata.store.port import CommitRejected, Create, MetadataStore, Operation, Write
 
 _VERSION = 1
@@ -70,8 +70,7 @@ class StoreHistory:
 async def read_history(store: MetadataStore) -> StoreHistory:
     """The store's history; without an entry, or with a corrupt one, a new incarnation at generation 0, which is not
     stored yet. StoreError."""
-    epoch_entry = await store.read(CONTROLLER_EPOCH)
-    controller_epoch = 0 if epoch_entry is None else readable(decode_controller_epoch, epoch_entry.data)
+    controller_epoch = await read_controller_epoch(store)
     if controller_epoch is None:
         controller_epoch = UNKNOWN_CONTROLLER_EPOCH  # the next controller determines it again
     entry = await store.read(STORE_INCARNATION)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from signalbox.metadata.entries.corrupt_entries import readable
 from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json, whole_number
+from signalbox.metadata.layout import CONTROLLER_EPOCH
+from signalbox.metadata.store.port import MetadataStore
 
 NO_KRAFT = -1
 
@@ -39,3 +42,9 @@ def decode_controller_epoch(data: bytes | None) -> int:
         return whole_number(int(data or b""))
     except ValueError as error:
         raise BadEntry(f"/controller_epoch is not a number: {data!r}") from error
+
+
+async def read_controller_epoch(store: MetadataStore) -> int | None:
+    """The epoch of the last controller: 0 before the first, None if the entry is corrupt. StoreError."""
+    entry = await store.read(CONTROLLER_EPOCH)
+    return 0 if entry is None else readable(decode_controller_epoch, entry.data)

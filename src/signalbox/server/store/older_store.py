@@ -15,8 +15,8 @@ from signalbox.common.clock import SystemClock
 from signalbox.common.ids import ZERO_UUID, StorePosition, TopicPartition, uuid_text
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.metadata_store import open_store, reject_unfinished_copy, store_setting
-from signalbox.metadata.backup.raised_epochs import EPOCH_STEP, raised_epochs
 from signalbox.metadata.backup.store_incarnation import StoreHistory, read_history
+from signalbox.metadata.backup.stored_epochs import EPOCH_STEP, raised_epochs
 from signalbox.metadata.entries.cluster_id import read_cluster_id
 from signalbox.metadata.entries.controller_claim import encode_controller_epoch
 from signalbox.metadata.entries.corrupt_entries import readable

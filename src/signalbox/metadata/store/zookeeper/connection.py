@@ -3,12 +3,25 @@
 kazoo can make TLS contexts and log in itself. Neither is used: the TLS context is made like all others of this broker,
 from Kafka's keys (PKCS12, cipher suites, versions), and the library that kazoo uses for logins is not maintained any
 more (decision 0018). The last error is stored: kazoo retries without reporting it.
+
+A queued request wakes kazoo's thread by a pipe: one byte per request, written from the event loop. kazoo uses a pair of
+sockets, in which a byte takes most of a kilobyte: after some 280 requests without a connection the next one blocks its
+sender, here the event loop, until ZooKeeper is back. A pipe holds as many bytes as its size, and a write to a full pipe
+fails instead of blocking.
+
+At DEBUG kazoo logs complete requests and responses: SCRAM credentials, digest logins, sensitive configs. A user who may
+alter a broker's loggers could have them logged, so only the kind and the path of each request are left.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import logging
+import os
 import socket
 import ssl
+from collections.abc import Mapping
 from typing import Any
 
 from kazoo.exceptions import AuthFailedError
@@ -17,12 +30,13 @@ from kazoo.protocol.connection import ConnectionHandler
 from kazoo.protocol.serialization import SASL, Connect
 
 from signalbox.metadata.store.zookeeper.access import DigestLogin
-from signalbox.metadata.store.zookeeper.wake_pipe import PipeEnd, wake_pipe
 from signalbox.security.sasl.digest_md5 import DigestMd5Client, DigestRejected
 from signalbox.transport.socket_address import reject_self_connection
 
 # The service name that ZooKeeper uses in a digest, independent of the server's name (its SecurityUtils).
 _SERVICE_URI = "zookeeper/zk-sasl-md5"
+_PIPE_SIZE_BYTES = 1 << 20  # Linux' limit for an unprivileged process; as many requests can wait
+_LOGGED = (str, int, float, type(None), BaseException)  # types of arguments in which kazoo logs no payload
 
 
 class Sockets(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
@@ -98,3 +112,50 @@ class Connection(ConnectionHandler):  # type: ignore[misc]
         trouble = self.handler.trouble = f"the login of {login.username!r} at ZooKeeper failed: {why}"
         rejected: Exception = AuthFailedError(trouble)
         return rejected
+
+
+def wake_pipe() -> tuple[PipeEnd, PipeEnd]:
+    """The read end and the write end."""
+    reading, writing = os.pipe2(os.O_CLOEXEC)
+    os.set_blocking(writing, False)
+    with contextlib.suppress(PermissionError):  # the user's limit for all pipes is reached: 64 KiB then
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_SIZE_BYTES)
+    return PipeEnd(reading), PipeEnd(writing)
+
+
+class PipeEnd:
+    """One end of the pipe, with the methods of a socket that kazoo calls."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def fileno(self) -> int:
+        """The descriptor, for select."""
+        return self._descriptor
+
+    def send(self, data: bytes) -> int:
+        """Write to the pipe; BlockingIOError when it is full."""
+        return os.write(self._descriptor, data)
+
+    def recv(self, size_bytes: int) -> bytes:
+        """Read from the pipe; blocks until there is a byte."""
+        return os.read(self._descriptor, size_bytes)
+
+    def close(self) -> None:
+        """Close this end; does nothing the second time."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def hide_payloads(record: logging.LogRecord) -> bool:
+    """A filter for kazoo's logger: it accepts every message and replaces requests and responses in it."""
+    if record.args and not isinstance(record.args, Mapping):
+        record.args = tuple(each if isinstance(each, _LOGGED) else _named(each) for each in record.args)
+    return True
+
+
+def _named(hidden: Any) -> str:
+    path = getattr(hidden, "path", None)
+    kind = type(hidden).__name__
+    return f"{kind} {path}" if isinstance(path, str) else kind

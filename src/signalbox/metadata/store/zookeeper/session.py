@@ -28,8 +28,7 @@ from kazoo.protocol.states import KazooState, KeeperState
 
 from signalbox.metadata.store.port import SessionLost, StoreError, StoreUnavailable
 from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
-from signalbox.metadata.store.zookeeper.connection import Connection, Sockets
-from signalbox.metadata.store.zookeeper.redacting_log_filter import hide_payloads
+from signalbox.metadata.store.zookeeper.connection import Connection, Sockets, hide_payloads
 
 log = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ import pytest
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address, Node
 from signalbox.client.inter_broker.controller_channel import ControllerChannel, ControllerRequest
+from signalbox.client.inter_broker.controller_connections import MAX_CONNECTIONS
 from signalbox.common.limits import MAX_FORWARDS_QUEUED
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
@@ -90,22 +91,27 @@ def test_the_controllers_versions_are_known_before_any_request() -> None:
 
 
 def test_many_requests_are_under_way_at_once() -> None:
+    """Requests that wait together open all connections, also while no response arrives."""
+
     async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
         under_way = most = 0
+        all_busy = asyncio.Event()
 
-        async def slow(request: Any, version: int) -> Any:
+        async def held(request: Any, version: int) -> Any:
             nonlocal under_way, most
             under_way += 1
             most = max(most, under_way)
-            await asyncio.sleep(0.01)
+            if under_way == MAX_CONNECTIONS:
+                all_busy.set()
+            await all_busy.wait()
             under_way -= 1
             return echo(request, version)
 
-        cluster.brokers[1].scripts[ApiKey.ENVELOPE] = slow
+        cluster.brokers[1].scripts[ApiKey.ENVELOPE] = held
         asked = [channel.envelope(b"%d" % i, b"", b"") for i in range(40)]
         answers = await asyncio.gather(*asked)
         assert [response.response_data for response in answers] == [b"%d" % i for i in range(40)]
-        assert most == 4
+        assert most == MAX_CONNECTIONS
 
     with_channel(test)
 

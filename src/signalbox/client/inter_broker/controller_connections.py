@@ -126,6 +126,7 @@ class ControllerConnections:
             self._changed.clear()
             node = self._lookup.active_controller()
             if node is not None and node != self._avoid_once and await self._try_open(node):
+                self._connecting = None  # else `take`, which `on_ready` leads to, could not open the next one
                 self._on_ready()
                 return
             self._avoid_once = None

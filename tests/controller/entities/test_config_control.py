@@ -118,8 +118,12 @@ def test_rejected_increments(wanted: IncrementalAlterConfigsRequest.AlterConfigs
 
 
 def test_a_resource_named_twice() -> None:
-    decision = increment(resource(TOPIC, "t", ("retention.ms", SET, "1")), resource(TOPIC, "t"))
+    twice = resource(TOPIC, "t", ("retention.ms", SET, "1")), resource(TOPIC, "t")
+    decision = increment(*twice)
     assert (errors(decision), decision.records) == ([Error.INVALID_REQUEST], ())
+    decision = increment(*twice, resource(TOPIC, "u", ("retention.ms", SET, "1")))  # the others are changed
+    assert errors(decision) == [Error.INVALID_REQUEST, Error.NONE]
+    assert decision.records == (ConfigsSet("topics/u", {"retention.ms": "1"}),)
 
 
 def test_validate_only() -> None:

@@ -137,6 +137,12 @@ def test_the_move_ends_when_the_last_target_is_in_sync(
     assert done.assignment_of(tp(0)).is_moving is False
 
 
+def test_only_the_named_partitions_are_looked_at() -> None:
+    context = context_of("3 4 1* isr 1 3 4 adding 3 4 removing 1")
+    assert finish_moves(context, partitions=[]) == Decision()
+    assert finish_moves(context, partitions=[tp(0)]) == finish_moves(context) != Decision()
+
+
 def test_it_does_not_end_before() -> None:
     context = context_of("3 4 1* isr 1 adding 3 4 removing 1")
     decision = isr_grows_to(context, 1, 3)

@@ -4,10 +4,14 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.fast_path.fetch_template import ParsedFetch, parse_fetch
+from signalbox.broker.fast_path.fetch_template import ParsedFetch, SessionTemplate, parse_fetch
+from signalbox.common.limits import MAX_SESSION_RESPONSE_TEMPLATES
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import decode_request_header, encode_request_header
 from signalbox.protocol.messages.fetch import FetchRequest
+from signalbox.replication.fetch.fetch import fetch_params
+from signalbox.replication.fetch.fetch_session import FetchKey
+from signalbox.replication.fetch.session_fetches import SessionRequest
 
 
 def parsed(version: int, *offsets: int, **fields: Any) -> ParsedFetch | None:
@@ -55,3 +59,18 @@ def test_other_requests_have_no_template(fields: dict[str, object]) -> None:
 def test_nine_partitions_have_no_template() -> None:
     assert parsed(12, *range(9), session_id=5, session_epoch=1) is None
     assert parsed(12, 1, 2) is None
+
+
+def test_a_session_of_any_size_stores_a_limited_number_of_responses() -> None:
+    found = parsed(12, session_id=5, session_epoch=1)
+    assert found is not None
+    params = fetch_params(FetchRequest(), 12, 100, skips_unchanged=True)
+    template = SessionTemplate(found.key, found.layout, SessionRequest(5, None, (), params, 0))
+    keys = [FetchKey("t", bytes(16), index) for index in range(MAX_SESSION_RESPONSE_TEMPLATES + 1)]
+    first = template.response_of(keys[0], 12)
+    assert template.response_of(keys[0], 12) is first is not None
+    for key in keys[1:-1]:
+        template.response_of(key, 12)
+    assert template.response_of(keys[0], 12) is first
+    template.response_of(keys[-1], 12)
+    assert template.response_of(keys[0], 12) is not first, "forgotten with the others"

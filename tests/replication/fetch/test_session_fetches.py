@@ -28,8 +28,11 @@ def cluster(tmp_path: Path) -> Iterator[MemoryCluster]:
     cluster.brokers[1].logs.close()
 
 
-def fetch_of(*partitions: int, **fields: Any) -> FetchRequest:
-    named = [FetchRequest.FetchPartition(partition=index, partition_max_bytes=100) for index in partitions]
+def fetch_of(*partitions: int, last_fetched_epoch: int = -1, **fields: Any) -> FetchRequest:
+    named = [
+        FetchRequest.FetchPartition(partition=index, partition_max_bytes=100, last_fetched_epoch=last_fetched_epoch)
+        for index in partitions
+    ]
     topics = [FetchRequest.FetchTopic(topic=TOPIC, partitions=named)] if partitions else []
     return FetchRequest(topics=topics, min_bytes=0, max_bytes=1000, **fields)
 
@@ -72,3 +75,19 @@ def test_the_general_path_takes_over(cluster: MemoryCluster) -> None:
     cluster.advance(SWEEP_EVERY_MS)
     assert fetch(known, 1, [0], lambda _: True) is None, "a sweep is due"
     assert session.epoch == 1
+
+
+def test_the_general_path_returns_where_the_log_diverges(cluster: MemoryCluster) -> None:
+    manager = cluster.brokers[1].manager
+    cluster.produce(1, b"0", acks=1)
+    cluster.run()
+    cluster.elect(1, isr=[1])
+    cluster.produce(1, b"1", acks=1)
+    cluster.run()
+    session = started(manager)
+    request = fetch_of(0, session_id=session.session_id, session_epoch=1, last_fetched_epoch=0)
+    known = manager.session_fetches.request_of(request, _VERSION)
+    fetch = manager.session_fetches.fetch
+    assert fetch(known, 1, [2], lambda _: True) is None, "epoch 0 ended at offset 1"
+    assert session.epoch == 1
+    assert fetch(known, 1, [1], lambda _: True) is not None

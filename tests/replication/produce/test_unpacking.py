@@ -47,6 +47,11 @@ def test_batches_begin_in_their_order_and_within_the_bound() -> None:
         assert len(threads.jobs) == 1
         threads.step()
     assert finished == ["small", "large", "late"]
+    for name in ("first", "second"):
+        unpacking_queue.add(begun(), 100, lambda _, name=name: finished.append(name))  # type: ignore[misc]
+    assert len(threads.jobs) == 2, "what is finished does not count any more"
+    threads.step()
+    threads.step()
 
 
 def test_too_much_that_waits_is_rejected() -> None:

@@ -130,7 +130,7 @@ class ConnectionFetch:
         if entries is None:
             return False
         if len(entries) == 1:
-            response = self._response_of(template, entries[0][0].key)
+            response = template.response_of(entries[0][0].key, self._version)
             if response is not None:
                 self._respond_partition(response, entries[0], correlation_id, frame)
                 return True
@@ -150,14 +150,6 @@ class ConnectionFetch:
             return False
         template.readable_topics.add(topic)
         return True
-
-    def _response_of(self, template: SessionTemplate, key: FetchKey) -> FetchedPartition | None:
-        if key not in template.responses:
-            request = template.request
-            template.responses[key] = FetchedPartition.build(
-                self._version, request.session_id, key, request.params.isolation
-            )
-        return template.responses[key]
 
     def _respond_partition(
         self, response: FetchedPartition, entry: Entry, correlation_id: int, frame: memoryview
@@ -224,6 +216,6 @@ class ConnectionFetch:
         """A template for an incremental request. Its partitions are read, and their state compared, at every hit."""
         owner = self._owner
         request = owner.session_fetches.request_of(parsed.request, self._version)
-        template = SessionTemplate(parsed.key, parsed.layout, request, {})
+        template = SessionTemplate(parsed.key, parsed.layout, request)
         template.watch((), owner.cache.image, owner.authorizer.stamp)
         return template

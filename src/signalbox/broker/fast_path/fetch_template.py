@@ -19,7 +19,7 @@ from signalbox.broker.fast_path.message_template import (
     request_constants,
 )
 from signalbox.broker.fast_path.request_templates import Layout, is_flexible
-from signalbox.common.limits import MAX_REQUEST_TEMPLATE_PARTITIONS
+from signalbox.common.limits import MAX_REQUEST_TEMPLATE_PARTITIONS, MAX_SESSION_RESPONSE_TEMPLATES
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.headers import encode_response_header
@@ -60,27 +60,31 @@ class FetchTemplate(RequestTemplate):
 
 
 class SessionTemplate(RequestTemplate):
-    """An incremental request. `variables`: its epoch and offsets; `responses`: of its session, by partition;
-    `readable_topics`: those that the client may read, as far as the authorizer was called."""
+    """An incremental request. `variables`: its epoch and offsets; `readable_topics`: those that the client may read, as
+    far as the authorizer was called."""
 
-    __slots__ = ("readable_topics", "request", "responses", "variables")
+    __slots__ = ("_responses", "readable_topics", "request", "variables")
 
-    def __init__(
-        self,
-        key: bytes,
-        layout: Layout,
-        request: SessionRequest,
-        responses: dict[FetchKey, FetchedPartition | None],
-    ) -> None:
+    def __init__(self, key: bytes, layout: Layout, request: SessionRequest) -> None:
         super().__init__(key, layout)
         self.request = request
-        self.responses = responses
+        self._responses: dict[FetchKey, FetchedPartition | None] = {}
         self.readable_topics: set[str] = set()
         variables = "".join(
             f"{_NUMBER[after.start - before.stop]}{0 if after.stop is None else after.stop - after.start}x"
             for before, after in pairwise(layout)
         )
         self.variables = Struct(f">{layout[0].stop}x{variables}")
+
+    def response_of(self, key: FetchKey, version: int) -> FetchedPartition | None:
+        """The response with one partition of the session, which may have any number of them: a limited number is
+        stored."""
+        if key not in self._responses:
+            if len(self._responses) == MAX_SESSION_RESPONSE_TEMPLATES:
+                self._responses.clear()
+            isolation = self.request.params.isolation
+            self._responses[key] = FetchedPartition.build(version, self.request.session_id, key, isolation)
+        return self._responses[key]
 
 
 class FetchedPartition:

@@ -21,8 +21,8 @@ from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.server.metrics.metrics_page import MetricsPage
 from signalbox.testing.cluster import Cluster
 from tests.common.scheduling.schedulers import ImmediateScheduler
+from tests.descriptors import none_left
 from tests.server.metrics.test_metrics_text import parsed
-from tests.storage.files.test_spare_descriptors import none_left
 from tests.waiting import until_true
 
 

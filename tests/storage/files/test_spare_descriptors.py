@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import errno
-import gc
 import logging
 import os
-import resource
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -21,33 +18,10 @@ from signalbox.storage.files.spare_descriptors import OutOfDescriptors, SpareDes
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
+from tests.descriptors import none_left
 from tests.storage.workbench import TOPIC_ID, TP, append, batch, new_log, offsets, reopened
 
 _COUNT = 8
-_ROW = 256
-
-
-@contextmanager
-def none_left() -> Iterator[None]:
-    """No descriptor is free in this process, and its limit allows no more."""
-    gc.disable()  # unreferenced log files must not be closed meanwhile
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Up to a row of free numbers, not up to the highest that is in use: another test may have left one near the hard
-    # limit, and to take a million takes seconds.
-    taken = [os.dup(0)]
-    with suppress(OSError):  # the limit is that low
-        while len(taken) < _ROW or taken[-1] - taken[-_ROW] >= _ROW:
-            taken.append(os.dup(0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (taken[-1] + 1, hard))
-    try:
-        with pytest.raises(OSError, match="Too many open files"):
-            os.dup(0)
-        yield
-    finally:
-        for each in taken:
-            os.close(each)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        gc.enable()
 
 
 @pytest.fixture

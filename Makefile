@@ -73,7 +73,7 @@ bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside 
 
 MUTANTS ?= 1500
 
-mutants: $(STAMP)  ## small wrong changes of the decisions, and whether the tests notice them (an hour): MUTANTS=n SEED=n
+mutants: $(STAMP)  ## small wrong changes of the decisions, and whether the tests notice them (half an hour): MUTANTS=n SEED=n
 	$(BIN)/python -m tools.mutants --mutants $(MUTANTS) $(if $(SEED),--seed $(SEED))
 
 words: $(STAMP)  ## words of names, logs, keys, metrics, help and docs that are neither plain English nor explained

@@ -2,7 +2,9 @@
 
 kazoo can make TLS contexts and log in itself. Neither is used: the TLS context is made like all others of this broker,
 from Kafka's keys (PKCS12, cipher suites, versions), and the library that kazoo uses for logins is not maintained any
-more (decision 0018). The last error is stored: kazoo retries without reporting it.
+more (decision 0018). The last error is stored: kazoo retries without reporting it. One attempt to connect is bounded:
+kazoo waits the whole session timeout for a response, and a starting ZooKeeper server (seen with 3.8.0) now and then
+accepts a connection and never reads from it.
 
 A queued request wakes kazoo's thread by a pipe: one byte per request, written from the event loop. kazoo uses a pair of
 sockets, in which a byte takes most of a kilobyte: after some 280 requests without a connection the next one blocks its

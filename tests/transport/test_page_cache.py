@@ -29,10 +29,11 @@ def file(tmp_path: Path) -> Iterator[int]:
 
 
 def evict(page_cache: PageCache, piece: FileSlice) -> None:
-    """Returns when the piece is reported as not in memory. The kernel may keep pages that another processor has in a
-    list of its own, and a check of a missing page may begin to read it: so each check follows an eviction."""
+    """Returns when the piece is reported as not in memory; at once on a file system that has no cold pages. A check
+    begins to read a missing page, and on a quick disk it (5 of 100 times) or the next check may find the page: so each
+    check follows an eviction."""
     evict_once(piece.fd)
-    while page_cache.is_resident(piece) and page_cache._reports_residency:  # in memory, a file system has no cold pages
+    while page_cache.is_resident(piece) and page_cache._reports_residency:
         evict_once(piece.fd)
 
 

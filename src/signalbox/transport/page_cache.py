@@ -1,6 +1,7 @@
 """File slices that are not in the page cache: detected without waiting, read by a thread, then sent.
 
-`preadv` with RWF_NOWAIT returns at once whether a page is cached. It is called for the first and the last page of the
+`preadv` with RWF_NOWAIT returns at once whether a page is cached; the kernel may begin to read a page that is not, and
+a quick disk may have it in memory before the call returns. It is called for the first and the last page of the
 bytes that a send takes next. One of two threads reads the slice into the page cache (the read itself needs no
 interpreter), and the connection continues afterwards. A file system without support for it (tmpfs) is always in memory.
 """

@@ -5,12 +5,16 @@ from __future__ import annotations
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
+from tests.system.wire import Wire, dial
 from tests.waiting import until
 
 BROKERS = (1, 2, 3)
@@ -96,8 +100,16 @@ def has_another_controller(cluster: ProcessCluster, than: int) -> bool:
 
 
 def admin_without(cluster: ProcessCluster, away: int) -> AdminClient:
-    """A client that already has metadata without broker `away`. librdkafka waits for the broker that Metadata named as
-    the controller, which is any live one (KIP-590), until its timeout, even if that broker has just died."""
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
-    until(lambda: away not in admin.list_topics(timeout=30).brokers, f"brokers without {away}")
-    return admin
+    """A client of the other brokers, none of which has `away` in its metadata any more. librdkafka waits for the broker
+    that Metadata named as the controller, which is any live one (KIP-590), until its timeout, even if that broker has
+    just died or is paused: the first answer that a new client gets must not name it."""
+    others = [broker for broker in cluster.brokers.values() if broker.node_id != away]
+    for broker in others:
+        with dial(cluster, broker.node_id) as wire:
+            until(partial(_does_not_name, wire, away), f"broker {broker.node_id} without {away}")
+    return AdminClient({"bootstrap.servers": ",".join(each.address("CLIENT") for each in others), "log_level": 2})
+
+
+def _does_not_name(wire: Wire, away: int) -> bool:
+    answer = wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[]))
+    return away not in {broker.node_id for broker in answer.brokers}

@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from tests.system.clusters import controller_id, metric
+from tests.system.clusters import admin_without, controller_id, metric
 from tests.system.loaded import SESSION_S, TOPIC, LoadedCluster, loaded_cluster
 from tests.waiting import until
 
@@ -78,8 +78,7 @@ def test_a_controller_paused_longer_than_its_session_is_fenced(loaded: LoadedClu
         old = loaded.controller()
         cluster.pause(old)
         until(lambda: loaded.state.controller_id() not in (old, -1), "a successor", timeout_s=SESSION_S * 5)
-        awake = ",".join(broker.address("CLIENT") for broker in cluster.brokers.values() if broker.node_id != old)
-        admin = AdminClient({"bootstrap.servers": awake, "log_level": 2})
+        admin = admin_without(cluster, old)
         admin.create_topics([NewTopic("meanwhile", 2, 2)], operation_timeout=20)["meanwhile"].result(30)
         loaded.wait_for_more(300)
         if cluster.brokers[old].running:

@@ -4,8 +4,12 @@ asyncio watches one file descriptor, the epoll set itself. When it is readable, 
 until the budget (about 100 us) is used up, then the callbacks for the end of the iteration run (group appends), then
 responses are sent. An iteration with budget left polls once more before it returns. What is left over stays in a ready
 list for the next iteration. asyncio polls between two iterations, so the control plane never waits longer than a slice
-(KIP-291; figures in docs). One handled event is the smallest slice, unless it runs exclusively: then it may call
-yield_if_due, and the set handles nothing else until it is complete.
+(KIP-291; figures in docs).
+
+Connections of the classes HEAVY and REPLICATION have epoll sets of their own, which are members of the first one. Their
+events wait in the `FairScheduler`, which says when it is their turn: at most one of them per iteration, behind light
+events. One handled event is the smallest slice, unless it runs as a cooperative task (`run_in_slices`): other
+connections are handled between its slices.
 """
 
 from __future__ import annotations
@@ -16,11 +20,14 @@ import select
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.limits import SHARED_RECEIVE_BUFFER_BYTES
 from signalbox.transport.buffer_pool import BufferPool
+from signalbox.transport.fair_scheduler import FairScheduler, TrafficClass
 from signalbox.transport.page_cache import PageCache
 from signalbox.transport.tls.tls_session import HandshakeThreads
 
@@ -30,16 +37,23 @@ READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
 HANGUP = select.EPOLLHUP | select.EPOLLERR
 _MAX_EVENTS = 256
-_SLICES_OF_EXCLUSIVE_TASK = 2  # at a time: no other client is served until it is complete
+_SLICES_AT_ONCE = 2  # of a task: each costs a poll of the sets and a round of asyncio
 _STAGING_BYTES = 262_144  # several small file slices and the bytes between them
 
 
 class LoopMember(Protocol):
-    """A socket in the set."""
+    """A socket in the set. Members of HEAVY and REPLICATION are keys of the scheduler's tables."""
 
     def on_events(self, events: int) -> None:
         """The socket is ready. Must not raise: a member handles its own errors."""
         ...
+
+
+@dataclass(slots=True)
+class _Registered:
+    member: LoopMember
+    interest: int
+    traffic_class: TrafficClass
 
 
 class UnsentOutput(Protocol):
@@ -60,6 +74,13 @@ class DataLoop:
         self._budget = budget_us / 1_000_000
         self._epoll = select.epoll()
         self._members: dict[int, Callable[[int], None]] = {}
+        self._registered: dict[int, _Registered] = {}
+        self._fair = FairScheduler()
+        self._sets = {TrafficClass.LIGHT: self._epoll}
+        for traffic_class in (TrafficClass.REPLICATION, TrafficClass.HEAVY):
+            self._sets[traffic_class] = fair_set = select.epoll()
+            self._epoll.register(fair_set.fileno(), READ)
+            self._members[fair_set.fileno()] = partial(self._collect, traffic_class)
         self._ready: list[tuple[int, int]] = []
         self._runnable: list[Callable[[], None]] = []
         self._end_callbacks: list[Callable[[], None]] = []
@@ -68,7 +89,6 @@ class DataLoop:
         self._had_iteration = False
         self._in_iteration = False
         self._events_first = False
-        self._exclusive_task: CooperativeTask | None = None
         self._overdue_at = 0.0
         self.pool = BufferPool()
         self.page_cache = PageCache(loop)
@@ -93,32 +113,65 @@ class DataLoop:
     @property
     def queued(self) -> int:
         """Connections that are ready but not handled yet."""
-        return len(self._ready) + len(self._runnable)
+        return len(self._ready) + len(self._runnable) + len(self._fair)
 
-    def register(self, sock: socket.socket, member: LoopMember, interest: int = READ) -> None:
+    def register(
+        self,
+        sock: socket.socket,
+        member: LoopMember,
+        interest: int = READ,
+        traffic_class: TrafficClass = TrafficClass.LIGHT,
+    ) -> None:
         """Add `sock`; `member.on_events` is called while it is ready for `interest`."""
-        self._epoll.register(sock.fileno(), interest)
-        self._members[sock.fileno()] = member.on_events
+        fd = sock.fileno()
+        self._sets[traffic_class].register(fd, interest)
+        self._registered[fd] = _Registered(member, interest, traffic_class)
+        if traffic_class is TrafficClass.LIGHT:
+            self._members[fd] = member.on_events
 
     def modify(self, sock: socket.socket, interest: int) -> None:
-        self._epoll.modify(sock.fileno(), interest)
+        fd = sock.fileno()
+        registered = self._registered.get(fd)
+        if registered is None:
+            raise FileNotFoundError(f"descriptor {fd} is not in the set")
+        registered.interest = interest
+        self._sets[registered.traffic_class].modify(fd, interest)
 
     def unregister(self, sock: socket.socket) -> None:
-        """Remove `sock` from the set, before it is closed."""
-        if self._members.pop(sock.fileno(), None) is not None:
-            self._epoll.unregister(sock.fileno())
+        """Remove `sock` from the set, before it is closed. Works of its member still run."""
+        fd = sock.fileno()
+        registered = self._registered.pop(fd, None)
+        if registered is not None:
+            self._members.pop(fd, None)
+            self._sets[registered.traffic_class].unregister(fd)
+
+    def reclassify(self, sock: socket.socket, member: LoopMember, traffic_class: TrafficClass) -> None:
+        """`member` belongs to `traffic_class` from now on; works that it has queued run first."""
+        if member in self._fair:
+            self._fair.add(member, traffic_class, partial(self._move_behind_works, sock, member, traffic_class))
+        else:
+            self._move(sock, member, traffic_class)
 
     def run_soon(self, callback: Callable[[], None]) -> None:
         """Run `callback` within the budget of this iteration or the next: for work without a socket event."""
         self._runnable.append(callback)
         self._schedule_iteration()
 
-    def run_exclusively(self, work: Callable[[], None]) -> None:
-        """Run `work`, which may call yield_if_due (`common/cooperative_task.py`). While it has yielded, asyncio runs,
-        but no other event of this set, so that the code of the data plane need not handle the case of several slices.
-        For events and `run_soon`."""
-        self._exclusive_task = CooperativeTask(work)
-        self._run_slice()
+    def run_as_member(self, member: LoopMember, traffic_class: TrafficClass, callback: Callable[[], None]) -> None:
+        """As `run_soon` for a LIGHT `member` without queued works; else run `callback` when it is its turn, behind
+        those works."""
+        if traffic_class is TrafficClass.LIGHT and member not in self._fair:
+            self.run_soon(callback)
+        else:
+            self._fair.add(member, traffic_class, partial(_once, callback))
+            self._schedule_iteration()
+
+    def run_in_slices(self, member: LoopMember, traffic_class: TrafficClass, work: Callable[[], None]) -> None:
+        """Run `work`, which may call yield_if_due (`common/cooperative_task.py`), when it is the turn of `member`.
+        While it has yielded, everything else may run, but no other work and no event of `member`, which must not be
+        LIGHT."""
+        self._fair.add(member, traffic_class, partial(self._run_slice, CooperativeTask(work)))
+        self._schedule_iteration()
 
     def at_iteration_end(self, callback: Callable[[], None]) -> None:
         """Run `callback` once, after the events of the running (or the next) iteration, before responses are sent."""
@@ -142,7 +195,8 @@ class DataLoop:
         if self._scheduled_iteration is not None:
             self._scheduled_iteration.cancel()
             self._scheduled_iteration = None
-        self._epoll.close()
+        for epoll in self._sets.values():
+            epoll.close()
         self.page_cache.close()
         self.threads.close()
 
@@ -180,10 +234,8 @@ class DataLoop:
         self._in_iteration = True
         try:
             # Events that arrive within the budget are handled now: a round through asyncio costs as much as a request.
-            while self._exclusive_task is None or self._run_slice():
-                handled = self._handle_events(clock, deadline)
-                if self._exclusive_task is not None:
-                    break
+            while True:
+                handled = self._handle_next(clock, deadline)
                 if self._end_callbacks:
                     self._run_end_callbacks()
                 if self._dirty:
@@ -196,24 +248,63 @@ class DataLoop:
             elapsed = clock() - started
             self.busy_seconds += elapsed
             # The queue length integrated over time is the total waiting time of all requests.
-            self.queue_seconds += elapsed * len(self._ready)
+            self.queue_seconds += elapsed * (len(self._ready) + len(self._fair))
             if elapsed > self.longest_iteration_seconds:
                 self.longest_iteration_seconds = elapsed
-            if self._runnable or self._dirty or self._end_callbacks or self._exclusive_task:
+            if self._runnable or self._dirty or self._end_callbacks or self._fair.waiting:
                 self._schedule_iteration()
 
-    def _run_slice(self) -> bool:
-        """Run the next part of the task that runs exclusively; returns whether it was the last. Its errors are
-        logged."""
-        task = self._exclusive_task
-        assert task is not None
-        try:
-            task.run_slice(_SLICES_OF_EXCLUSIVE_TASK * self._budget)
-        except Exception:
-            log.exception("Unexpected error in an event of the data plane")
-        if task.dead:
-            self._exclusive_task = None
-        return bool(task.dead)
+    def _handle_next(self, clock: Callable[[], float], deadline: float) -> bool:
+        """Handle light events if it is their turn, then one work of another class if time is left; False if there was
+        nothing to do."""
+        fair = self._fair
+        if not fair.waiting or fair.light_is_next():
+            began = clock() if fair.waiting else 0.0
+            handled = self._handle_events(clock, deadline)
+            if not fair.waiting:
+                return handled
+            now = clock()
+            if began:
+                fair.charge_light(now - began)
+            if handled and now >= deadline:
+                return True
+        self._overdue_at = clock() + 2 * self._budget
+        fair.run_next(clock)
+        return True
+
+    def _collect(self, traffic_class: TrafficClass, events: int) -> None:
+        """Members of a fair class are ready: each waits for its turn."""
+        fair = self._fair
+        for fd, fd_events in self._sets[traffic_class].poll(0, _MAX_EVENTS):
+            member = self._registered[fd].member
+            if member not in fair:
+                fair.add(member, traffic_class, partial(self._handle_fair_event, fd, member, fd_events))
+
+    def _handle_fair_event(self, fd: int, member: LoopMember, events: int) -> bool:
+        registered = self._registered.get(fd)
+        if registered is not None and registered.member is member:
+            member.on_events(events)
+        return False
+
+    def _run_slice(self, task: CooperativeTask) -> bool:
+        task.run_slice(_SLICES_AT_ONCE * self._budget)
+        return not task.dead
+
+    def _move_behind_works(self, sock: socket.socket, member: LoopMember, traffic_class: TrafficClass) -> bool:
+        """A work of `member`: it moves when this is its last one."""
+        if self._fair.is_last_work(member):
+            self._move(sock, member, traffic_class)
+        else:
+            self.reclassify(sock, member, traffic_class)
+        return False
+
+    def _move(self, sock: socket.socket, member: LoopMember, traffic_class: TrafficClass) -> None:
+        fd = sock.fileno()
+        registered = self._registered.get(fd)
+        if registered is None or registered.member is not member or registered.traffic_class is traffic_class:
+            return
+        self.unregister(sock)
+        self.register(sock, member, registered.interest, traffic_class)
 
     def _run_end_callbacks(self) -> None:
         while self._end_callbacks:
@@ -261,3 +352,8 @@ class DataLoop:
             if clock() >= deadline and done < len(dirty):
                 self._dirty[:0] = dirty[done:]
                 return
+
+
+def _once(callback: Callable[[], None]) -> bool:
+    callback()
+    return False

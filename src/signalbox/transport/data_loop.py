@@ -75,6 +75,7 @@ class DataLoop:
         self._epoll = select.epoll()
         self._members: dict[int, Callable[[int], None]] = {}
         self._registered: dict[int, _Registered] = {}
+        self._next_class: dict[LoopMember, TrafficClass] = {}  # of members that move when their works are done
         self._fair = FairScheduler()
         self._sets = {TrafficClass.LIGHT: self._epoll}
         for traffic_class in (TrafficClass.REPLICATION, TrafficClass.HEAVY):
@@ -147,10 +148,12 @@ class DataLoop:
 
     def reclassify(self, sock: socket.socket, member: LoopMember, traffic_class: TrafficClass) -> None:
         """`member` belongs to `traffic_class` from now on; works that it has queued run first."""
-        if member in self._fair:
-            self._fair.add(member, traffic_class, partial(self._move_behind_works, sock, member, traffic_class))
-        else:
+        if member not in self._fair:
             self._move(sock, member, traffic_class)
+            return
+        if member not in self._next_class:
+            self._fair.add(member, traffic_class, partial(self._move_behind_works, sock, member))
+        self._next_class[member] = traffic_class
 
     def run_soon(self, callback: Callable[[], None]) -> None:
         """Run `callback` within the budget of this iteration or the next: for work without a socket event."""
@@ -290,8 +293,9 @@ class DataLoop:
         task.run_slice(_SLICES_AT_ONCE * self._budget)
         return not task.dead
 
-    def _move_behind_works(self, sock: socket.socket, member: LoopMember, traffic_class: TrafficClass) -> bool:
-        """A work of `member`: it moves when this is its last one."""
+    def _move_behind_works(self, sock: socket.socket, member: LoopMember) -> bool:
+        """A work of `member`, which moves when this is its last one."""
+        traffic_class = self._next_class.pop(member)
         if self._fair.is_last_work(member):
             self._move(sock, member, traffic_class)
         else:

@@ -311,8 +311,8 @@ class LogManager:
                     log.complete_group()
 
     def flush_complete_groups(self) -> None:
-        """As `flush_appends`, but a log that is writing a large group in pieces keeps its place: whoever appended that
-        group calls this again."""
+        """As `flush_appends`, but a log that is writing a large group in pieces keeps its place: the task that appended
+        the group calls this again."""
         for directory in self.directories:
             incomplete = []
             while directory.awaiting_write:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from signalbox.common.file_slice import FileSlice
@@ -193,6 +194,10 @@ class ChannelOutput(FrameInput):
             self.traffic_class = traffic_class
             if not self.closed:
                 self._loop.reclassify(self._sock, self, traffic_class)
+
+    @abstractmethod
+    def on_events(self, events: int) -> None:
+        """See `LoopMember`."""
 
     def close_after_flush(self, reason: str) -> None:
         if self.closed:

@@ -141,6 +141,7 @@ class DataChannel(ChannelOutput):
 
     def _deliver_in_slices(self, count: int) -> None:
         """`count` bytes complete a large frame: to check and store this much takes several slices."""
+        self._note_expected_size(self._reader.current_frame_bytes)  # most of it may have come with one read
         self._arrived_bytes = count
         self._loop.run_in_slices(self, self.traffic_class, self._deliver_large_frame)
 

@@ -19,7 +19,7 @@ import logging
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -41,7 +41,7 @@ _SLICES_AT_ONCE = 2  # of a task: each costs a poll of the sets and a round of a
 _STAGING_BYTES = 262_144  # several small file slices and the bytes between them
 
 
-class LoopMember(Protocol):
+class LoopMember(Hashable, Protocol):
     """A socket in the set. Members of HEAVY and REPLICATION are keys of the scheduler's tables."""
 
     def on_events(self, events: int) -> None:
@@ -170,7 +170,7 @@ class DataLoop:
             self._schedule_iteration()
 
     def run_in_slices(self, member: LoopMember, traffic_class: TrafficClass, work: Callable[[], None]) -> None:
-        """Run `work`, which may call yield_if_due (`common/cooperative_task.py`), when it is the turn of `member`.
+        """Run `work`, which may call yield_if_due (`common/cooperative_task.py`), when `member` is next.
         While it has yielded, everything else may run, but no other work and no event of `member`, which must not be
         LIGHT."""
         self._fair.add(member, traffic_class, partial(self._run_slice, CooperativeTask(work)))

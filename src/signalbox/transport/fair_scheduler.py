@@ -22,7 +22,9 @@ from heapq import heappop, heappush
 
 log = logging.getLogger("signalbox.transport")
 
-Work = Callable[[], bool]  # returns True if it has more to do: it is then called again, before later works of its member
+Work = Callable[
+    [], bool
+]  # returns True if it has more to do: it is then called again, before later works of its member
 
 
 class TrafficClass(IntEnum):
@@ -83,7 +85,7 @@ class MemberQueue:
         else:
             del self._works[member]
             if not self._works:
-                self._ends.clear()  # nobody waits, so nobody is owed time
+                self._ends.clear()  # no member waits: none is owed time
         return member, elapsed
 
     def _push(self, member: Hashable) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import socket
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
-from signalbox.transport.channel_output import LARGE_FRAME_BYTES
 from signalbox.transport.data_channel import OWN_SLICE_BYTES, DataChannel
 from signalbox.transport.data_loop import WRITE, DataLoop
 from signalbox.transport.frame_channel import PEER_CLOSED
@@ -179,7 +178,7 @@ class TlsDataChannel(DataChannel):
         """Yields."""
         super()._deliver_large_frame()
         if self._has_input():
-            self._defer_backlog()  # it is decrypted in a turn of its own
+            self._defer_backlog()  # it is decrypted in a work of its own
 
     def _has_input(self) -> bool:
         return self._reader.backlog is not None or self._tls.has_input

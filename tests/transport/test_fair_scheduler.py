@@ -121,16 +121,14 @@ def test_a_member_counts_until_its_work_is_over() -> None:
     seen: list[bool] = []
 
     def work() -> bool:
-        seen.append("m" in fair and fair.is_last_work("m"))
+        seen.append("m" in fair)
         return False
 
     fair.add("m", HEAVY, work)
     assert "m" in fair
-    assert not fair.is_last_work("m")
     fair.run_next(clock)
     assert seen == [True]
     assert "m" not in fair
-    assert fair.is_last_work("m")
 
 
 def test_a_failed_work_is_logged_and_the_next_one_runs(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,10 +6,9 @@ responses are sent. An iteration with budget left polls once more before it retu
 list for the next iteration. asyncio polls between two iterations, so the control plane never waits longer than a slice
 (KIP-291; figures in docs).
 
-Connections of the classes HEAVY and REPLICATION have epoll sets of their own, which are members of the first one. Their
-events wait in the `FairScheduler`, which says when it is their turn: at most one of them per iteration, behind light
-events. One handled event is the smallest slice, unless it runs as a cooperative task (`run_in_slices`): other
-connections are handled between its slices.
+Events of connections of the classes HEAVY and REPLICATION wait in the `FairScheduler`, which says which one is next, and
+whether light events come first. One handled event is the smallest slice, unless it runs as a cooperative task
+(`run_in_slices`): other connections are handled between its slices.
 """
 
 from __future__ import annotations
@@ -52,7 +51,6 @@ class LoopMember(Hashable, Protocol):
 @dataclass(slots=True)
 class _Registered:
     member: LoopMember
-    interest: int
     traffic_class: TrafficClass
 
 
@@ -75,14 +73,9 @@ class DataLoop:
         self._epoll = select.epoll()
         self._members: dict[int, Callable[[int], None]] = {}
         self._registered: dict[int, _Registered] = {}
-        self._next_class: dict[LoopMember, TrafficClass] = {}  # of members that move when their works are done
         self._fair = FairScheduler()
-        self._sets = {TrafficClass.LIGHT: self._epoll}
-        for traffic_class in (TrafficClass.REPLICATION, TrafficClass.HEAVY):
-            self._sets[traffic_class] = fair_set = select.epoll()
-            self._epoll.register(fair_set.fileno(), READ)
-            self._members[fair_set.fileno()] = partial(self._collect, traffic_class)
         self._ready: list[tuple[int, int]] = []
+        self._only_event = False
         self._runnable: list[Callable[[], None]] = []
         self._end_callbacks: list[Callable[[], None]] = []
         self._dirty: list[UnsentOutput] = []
@@ -125,35 +118,33 @@ class DataLoop:
     ) -> None:
         """Add `sock`; `member.on_events` is called while it is ready for `interest`."""
         fd = sock.fileno()
-        self._sets[traffic_class].register(fd, interest)
-        self._registered[fd] = _Registered(member, interest, traffic_class)
-        if traffic_class is TrafficClass.LIGHT:
-            self._members[fd] = member.on_events
+        self._epoll.register(fd, interest)
+        self._registered[fd] = _Registered(member, traffic_class)
+        self._set_callback(fd, member, traffic_class)
 
     def modify(self, sock: socket.socket, interest: int) -> None:
-        fd = sock.fileno()
-        registered = self._registered.get(fd)
-        if registered is None:
-            raise FileNotFoundError(f"descriptor {fd} is not in the set")
-        registered.interest = interest
-        self._sets[registered.traffic_class].modify(fd, interest)
+        self._epoll.modify(sock.fileno(), interest)
 
     def unregister(self, sock: socket.socket) -> None:
         """Remove `sock` from the set, before it is closed. Works of its member still run."""
         fd = sock.fileno()
-        registered = self._registered.pop(fd, None)
-        if registered is not None:
-            self._members.pop(fd, None)
-            self._sets[registered.traffic_class].unregister(fd)
+        if self._registered.pop(fd, None) is not None:
+            del self._members[fd]
+            self._epoll.unregister(fd)
 
     def reclassify(self, sock: socket.socket, member: LoopMember, traffic_class: TrafficClass) -> None:
         """`member` belongs to `traffic_class` from now on; works that it has queued run first."""
-        if member not in self._fair:
-            self._move(sock, member, traffic_class)
-            return
-        if member not in self._next_class:
-            self._fair.add(member, traffic_class, partial(self._move_behind_works, sock, member))
-        self._next_class[member] = traffic_class
+        registered = self._registered.get(sock.fileno())
+        if registered is not None:
+            registered.traffic_class = traffic_class
+            self._set_callback(sock.fileno(), member, traffic_class)
+
+    def _set_callback(self, fd: int, member: LoopMember, traffic_class: TrafficClass) -> None:
+        """Light events are handled when they are found; others, also of a light member that has queued works, wait."""
+        if traffic_class is TrafficClass.LIGHT and member not in self._fair:
+            self._members[fd] = member.on_events
+        else:
+            self._members[fd] = partial(self._on_fair_events, fd)
 
     def run_soon(self, callback: Callable[[], None]) -> None:
         """Run `callback` within the budget of this iteration or the next: for work without a socket event."""
@@ -198,8 +189,7 @@ class DataLoop:
         if self._scheduled_iteration is not None:
             self._scheduled_iteration.cancel()
             self._scheduled_iteration = None
-        for epoll in self._sets.values():
-            epoll.close()
+        self._epoll.close()
         self.page_cache.close()
         self.threads.close()
 
@@ -275,13 +265,20 @@ class DataLoop:
         fair.run_next(clock)
         return True
 
-    def _collect(self, traffic_class: TrafficClass, events: int) -> None:
-        """Members of a fair class are ready: each waits for its turn."""
+    def _on_fair_events(self, fd: int, events: int) -> None:
+        """A socket of a fair class is ready: it waits until it is next. Reported again while it waits."""
         fair = self._fair
-        for fd, fd_events in self._sets[traffic_class].poll(0, _MAX_EVENTS):
-            member = self._registered[fd].member
-            if member not in fair:
-                fair.add(member, traffic_class, partial(self._handle_fair_event, fd, member, fd_events))
+        registered = self._registered[fd]
+        member = registered.member
+        if member in fair:
+            return
+        if registered.traffic_class is TrafficClass.LIGHT:  # its queued works are done
+            self._members[fd] = member.on_events
+            member.on_events(events)
+        elif self._only_event and not fair.waiting:
+            member.on_events(events)
+        else:
+            fair.add(member, registered.traffic_class, partial(self._handle_fair_event, fd, member, events))
 
     def _handle_fair_event(self, fd: int, member: LoopMember, events: int) -> bool:
         registered = self._registered.get(fd)
@@ -292,23 +289,6 @@ class DataLoop:
     def _run_slice(self, task: CooperativeTask) -> bool:
         task.run_slice(_SLICES_AT_ONCE * self._budget)
         return not task.dead
-
-    def _move_behind_works(self, sock: socket.socket, member: LoopMember) -> bool:
-        """A work of `member`, which moves when this is its last one."""
-        traffic_class = self._next_class.pop(member)
-        if self._fair.is_last_work(member):
-            self._move(sock, member, traffic_class)
-        else:
-            self.reclassify(sock, member, traffic_class)
-        return False
-
-    def _move(self, sock: socket.socket, member: LoopMember, traffic_class: TrafficClass) -> None:
-        fd = sock.fileno()
-        registered = self._registered.get(fd)
-        if registered is None or registered.member is not member or registered.traffic_class is traffic_class:
-            return
-        self.unregister(sock)
-        self.register(sock, member, registered.interest, traffic_class)
 
     def _run_end_callbacks(self) -> None:
         while self._end_callbacks:
@@ -336,6 +316,7 @@ class DataLoop:
             ready = self._epoll.poll(0, _MAX_EVENTS)
             if not ready:
                 return bool(self._runnable)
+            self._only_event = len(ready) == 1
         members = self._members
         for done, (fd, events) in enumerate(ready, 1):
             on_events = members.get(fd)

@@ -22,9 +22,7 @@ from heapq import heappop, heappush
 
 log = logging.getLogger("signalbox.transport")
 
-Work = Callable[
-    [], bool
-]  # returns True if it has more to do: it is then called again, before later works of its member
+Work = Callable[[], bool]  # True if it has more to do: it is called again, before later works of its member
 
 
 class TrafficClass(IntEnum):
@@ -60,10 +58,6 @@ class MemberQueue:
             self._push(member)
         else:
             works.append(work)
-
-    def works_of(self, member: Hashable) -> int:
-        """How many works of `member` wait, without one that is running."""
-        return len(self._works.get(member, ()))
 
     def run_next(self, clock: Callable[[], float]) -> tuple[Hashable, float]:
         """Run the next work; returns its member and the seconds that it took. Its errors are logged. The member counts
@@ -119,11 +113,6 @@ class FairScheduler:
             queue = self._queue_of[member] = self._queues[traffic_class]
             self.waiting = True
         queue.add(member, work)
-
-    def is_last_work(self, member: Hashable) -> bool:
-        """Whether no work of `member` waits behind the running one."""
-        queue = self._queue_of.get(member)
-        return queue is None or queue.works_of(member) == 0
 
     def light_is_next(self) -> bool:
         """Whether LIGHT has used no more of its share than each class that has work."""

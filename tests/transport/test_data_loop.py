@@ -10,6 +10,7 @@ import pytest
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.transport.data_loop import WRITE, DataLoop
 from signalbox.transport.fair_scheduler import TrafficClass
+from signalbox.transport.node_event_loop import NodeEventLoop
 from tests.transport.loopback import spin, until
 
 
@@ -112,7 +113,7 @@ def test_work_from_outside_an_iteration_starts_one() -> None:
         loop.flush_soon(Sender(log))
         loop.at_iteration_end(lambda: log.append("end"))
         loop.run_soon(lambda: log.append("run"))
-        await asyncio.sleep(0)
+        await until(lambda: bool(log))
         assert log == ["run", "end", "flush"]
         assert loop.iterations == 1
         loop.close()
@@ -127,7 +128,7 @@ def test_work_beyond_the_budget_waits_for_the_next_iteration() -> None:
         for number in range(3):
             loop.run_soon(lambda number=number: log.append(f"run {number}"))  # type: ignore[misc]
             loop.flush_soon(Sender(log))
-        await asyncio.sleep(0)
+        await until(lambda: bool(log))
         assert 0 < len(log) < 6
         await until(lambda: len(log) == 6)
         assert [entry for entry in log if entry != "flush"] == ["run 0", "run 1", "run 2"]
@@ -158,6 +159,47 @@ def test_work_without_end_does_not_keep_events_waiting() -> None:
         loop.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.spec("C5")
+def test_asyncio_runs_between_two_iterations_only_if_something_waits_there() -> None:
+    log: list[str] = []
+
+    async def main() -> None:
+        asyncio_loop = asyncio.get_running_loop()
+        loop = DataLoop(asyncio_loop, budget_us=0)
+        control, controller = socket.socketpair()
+
+        def on_control() -> None:
+            control.recv(1)
+            log.append("control")
+
+        asyncio_loop.add_reader(control, on_control)
+
+        class Controlled(Worker):
+            def on_events(self, events: int) -> None:
+                self.log.append(f"iteration {loop.iterations}")
+                if loop.iterations == 50:
+                    controller.send(b"x")
+                if loop.iterations == 60:
+                    asyncio_loop.call_soon(self.log.append, "callback")
+                if loop.iterations >= 70:
+                    self.ours.recv(1)
+
+        worker = Controlled(loop, 0, log)
+        worker.theirs.send(b"x")  # not read before the last iteration
+        await until(lambda: "iteration 70" in log)
+        asyncio_loop.remove_reader(control)
+        for each in (control, controller):
+            each.close()
+        worker.close()
+        loop.close()
+
+    with asyncio.Runner(loop_factory=NodeEventLoop) as runner:
+        runner.run(main())
+    # One more iteration at most: asyncio may call the data loop first.
+    assert log.index("control") - log.index("iteration 50") <= 2
+    assert log.index("callback") - log.index("iteration 60") <= 2
 
 
 def test_an_iteration_is_overdue_after_twice_its_budget() -> None:

@@ -25,7 +25,7 @@ from signalbox.transport.socket_address import address_of
 
 log = logging.getLogger("signalbox.transport")
 
-LARGE_FRAME_BYTES = 65_536  # a channel that receives or sends larger frames is HEAVY
+LARGE_FRAME_BYTES = 131_072  # from this size on a frame is handled in slices of its own, and its channel is HEAVY
 _READ_AND_JOIN_BYTES = 16_384  # up to here one read and one join are cheaper than the loop's staging memory
 
 
@@ -85,7 +85,7 @@ class ChannelOutput(FrameInput):
             if not self.closed:
                 self._enqueue((frame,), len(frame))
             return
-        if self._sends_large or len(frame) > LARGE_FRAME_BYTES:
+        if self._sends_large or len(frame) >= LARGE_FRAME_BYTES:
             self._note_sent_size(len(frame))
         try:
             sent = self._send(frame)
@@ -102,7 +102,7 @@ class ChannelOutput(FrameInput):
         total = len(head) + records.size + len(tail)
         if self.closed:
             return
-        if self._sends_large or total > LARGE_FRAME_BYTES:
+        if self._sends_large or total >= LARGE_FRAME_BYTES:
             self._note_sent_size(total)
         sent = 0
         if not (self._queue.size_bytes or self._corked):
@@ -175,13 +175,13 @@ class ChannelOutput(FrameInput):
 
     def _note_sent_size(self, size_bytes: int) -> None:
         """A response of this size is sent: its size decides the class until the next one."""
-        if self._sends_large is not (size_bytes > LARGE_FRAME_BYTES):
+        if self._sends_large is not (size_bytes >= LARGE_FRAME_BYTES):
             self._sends_large = not self._sends_large
             self._classify()
 
     def _note_expected_size(self, size_bytes: int) -> None:
         """A frame of this size is being received: as `_note_sent_size`."""
-        if self._expects_large is not (size_bytes > LARGE_FRAME_BYTES):
+        if self._expects_large is not (size_bytes >= LARGE_FRAME_BYTES):
             self._expects_large = not self._expects_large
             self._classify()
 

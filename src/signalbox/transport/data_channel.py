@@ -25,7 +25,6 @@ _read_size = Struct(">i").unpack_from
 log = logging.getLogger("signalbox.transport")
 
 _MAX_READ_BYTES = 524_288  # one read is part of one slice
-OWN_SLICE_BYTES = 131_072  # a frame from this size on is handled in slices of its own
 
 
 class DataChannel(ChannelOutput):
@@ -134,7 +133,7 @@ class DataChannel(ChannelOutput):
             self.close(PEER_CLOSED)
         elif target is None:
             self._feed(self._view, count)
-        elif count == len(target) and reader.current_frame_bytes >= OWN_SLICE_BYTES:
+        elif count == len(target) and reader.current_frame_bytes >= LARGE_FRAME_BYTES:
             self._deliver_in_slices(count)
         else:
             self._fill(count)
@@ -171,8 +170,8 @@ class DataChannel(ChannelOutput):
         self._corked = False
         if reader.backlog is not None:
             self._defer_backlog()
-        if reader.target is not None and len(reader.target) > LARGE_FRAME_BYTES:
-            self._note_expected_size(len(reader.target))
+        if reader.current_frame_bytes >= LARGE_FRAME_BYTES:
+            self._note_expected_size(reader.current_frame_bytes)
 
     def _receive_failed(self, error: OSError) -> None:
         if not isinstance(error, BlockingIOError | InterruptedError):

@@ -3,11 +3,11 @@
 asyncio watches one file descriptor, the epoll set itself. When it is readable, one *iteration* runs: events are handled
 until the budget (about 100 us) is used up, then the callbacks for the end of the iteration run (group appends), then
 responses are sent. An iteration with budget left polls once more before it returns. What is left over stays in a ready
-list for the next iteration. asyncio polls between two iterations, so the control plane never waits longer than a slice
-(KIP-291; figures in docs).
+list for the next iteration, which begins at once unless something waits in asyncio (`NodeEventLoop.has_work`): then
+asyncio runs first. So the control plane never waits longer than a slice (KIP-291; figures in docs).
 
-Events of connections of the classes HEAVY and REPLICATION wait in the `FairScheduler`, which says which one is next, and
-whether light events come first. One handled event is the smallest slice, unless it runs as a cooperative task
+Events of connections of the classes HEAVY and REPLICATION wait in the `FairScheduler`, which says which one is next,
+and whether light events come first. One handled event is the smallest slice, unless it runs as a cooperative task
 (`run_in_slices`): other connections are handled between its slices.
 """
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import select
 import socket
 import time
@@ -27,6 +28,7 @@ from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.limits import SHARED_RECEIVE_BUFFER_BYTES
 from signalbox.transport.buffer_pool import BufferPool
 from signalbox.transport.fair_scheduler import FairScheduler, TrafficClass
+from signalbox.transport.node_event_loop import NodeEventLoop
 from signalbox.transport.page_cache import PageCache
 from signalbox.transport.tls.tls_session import HandshakeThreads
 
@@ -71,6 +73,11 @@ class DataLoop:
         self.threads = threads or HandshakeThreads()
         self._budget = budget_us / 1_000_000
         self._epoll = select.epoll()
+        self._asyncio_has_work = loop.has_work if isinstance(loop, NodeEventLoop) else _always
+        # Readable for ever, and watched while there is work that no socket tells: asyncio then calls `_readable`.
+        self._left_over = os.eventfd(1, os.EFD_CLOEXEC)
+        self._watches_left_over = False
+        self._epoll.register(self._left_over, 0)
         self._members: dict[int, Callable[[int], None]] = {}
         self._registered: dict[int, _Registered] = {}
         self._fair = FairScheduler()
@@ -79,8 +86,6 @@ class DataLoop:
         self._runnable: list[Callable[[], None]] = []
         self._end_callbacks: list[Callable[[], None]] = []
         self._dirty: list[UnsentOutput] = []
-        self._scheduled_iteration: asyncio.Handle | None = None
-        self._had_iteration = False
         self._in_iteration = False
         self._events_first = False
         self._overdue_at = 0.0
@@ -186,10 +191,8 @@ class DataLoop:
     def close(self) -> None:
         """Stop the loop. Members close their own sockets."""
         self._loop.remove_reader(self._epoll.fileno())
-        if self._scheduled_iteration is not None:
-            self._scheduled_iteration.cancel()
-            self._scheduled_iteration = None
         self._epoll.close()
+        os.close(self._left_over)
         self.page_cache.close()
         self.threads.close()
 
@@ -198,72 +201,68 @@ class DataLoop:
         return self._epoll.closed
 
     def _schedule_iteration(self) -> None:
-        if not self._in_iteration and self._scheduled_iteration is None:
-            self._scheduled_iteration = self._loop.call_soon(self._run_scheduled_iteration)
+        if not self._in_iteration:
+            self._watch_left_over(True)
 
-    def _run_scheduled_iteration(self) -> None:
-        """Run the iteration of a round of asyncio in which the set may also be readable: one iteration between two
-        polls is enough."""
-        self._had_iteration = True
-        self._loop.call_soon(self._next_round)
-        self._iterate()
-
-    def _next_round(self) -> None:
-        self._had_iteration = False
+    def _watch_left_over(self, watched: bool) -> None:
+        if watched is not self._watches_left_over and not self._epoll.closed:
+            self._watches_left_over = watched
+            self._epoll.modify(self._left_over, READ if watched else 0)
 
     def _readable(self) -> None:
-        if not self._had_iteration:
-            self._iterate()
+        """Iterations until nothing is left, or until something waits in asyncio."""
+        self._watch_left_over(False)
+        self._in_iteration = True
+        try:
+            while self._iterate() and not self._asyncio_has_work(self._epoll.fileno()):
+                pass
+        finally:
+            self._in_iteration = False
+            if self._runnable or self._dirty or self._end_callbacks or self._fair.waiting:
+                self._watch_left_over(True)
 
-    def _iterate(self) -> None:
-        """One slice. If work is left, the next iteration is scheduled in asyncio, which polls in between."""
-        if self._scheduled_iteration is not None:
-            self._scheduled_iteration.cancel()
-            self._scheduled_iteration = None
+    def _iterate(self) -> bool:
+        """One slice; False if nothing is left to do."""
         clock = time.monotonic
         started = self.now = clock()
         deadline = started + self._budget
         self._overdue_at = deadline + self._budget
-        self._in_iteration = True
-        try:
-            # Events that arrive within the budget are handled now: a round through asyncio costs as much as a request.
-            while True:
-                handled = self._handle_next(clock, deadline)
-                if self._end_callbacks:
-                    self._run_end_callbacks()
-                if self._dirty:
-                    self._flush(clock, self._overdue_at)
-                if not handled or clock() >= deadline:
-                    break
-        finally:
-            self._in_iteration = False
-            self.iterations += 1
-            elapsed = clock() - started
-            self.busy_seconds += elapsed
-            # The queue length integrated over time is the total waiting time of all requests.
-            self.queue_seconds += elapsed * (len(self._ready) + len(self._fair))
-            if elapsed > self.longest_iteration_seconds:
-                self.longest_iteration_seconds = elapsed
-            if self._runnable or self._dirty or self._end_callbacks or self._fair.waiting:
-                self._schedule_iteration()
+        # Events that arrive within the budget are handled now.
+        while True:
+            handled = self._handle_next(clock, deadline)
+            if self._end_callbacks:
+                self._run_end_callbacks()
+            if self._dirty:
+                self._flush(clock, self._overdue_at)
+            ended = clock()
+            if not handled or ended >= deadline:
+                break
+        self.iterations += 1
+        elapsed = ended - started
+        self.busy_seconds += elapsed
+        # The queue length integrated over time is the total waiting time of all requests.
+        self.queue_seconds += elapsed * (len(self._ready) + len(self._fair))
+        if elapsed > self.longest_iteration_seconds:
+            self.longest_iteration_seconds = elapsed
+        return handled or bool(self._dirty)
 
     def _handle_next(self, clock: Callable[[], float], deadline: float) -> bool:
-        """Handle light events if it is their turn, then one work of another class if time is left; False if there was
-        nothing to do."""
+        """Handle light events if it is their turn, then works of the other classes while time is left; False if there
+        was nothing to do."""
         fair = self._fair
-        if not fair.waiting or fair.light_is_next():
-            began = clock() if fair.waiting else 0.0
+        handled = False
+        if not fair.waiting:
             handled = self._handle_events(clock, deadline)
-            if not fair.waiting:
-                return handled
-            now = clock()
-            if began:
-                fair.charge_light(now - began)
-            if handled and now >= deadline:
-                return True
-        self._overdue_at = clock() + 2 * self._budget
-        fair.run_next(clock)
-        return True
+        elif fair.light_is_next():
+            began = clock()
+            handled = self._handle_events(clock, deadline)
+            fair.charge_light(clock() - began)
+        now = clock()
+        while fair.waiting and not (handled and now >= deadline):
+            self._overdue_at = now + 2 * self._budget
+            now = fair.run_next(clock, now)
+            handled = True
+        return handled
 
     def _on_fair_events(self, fd: int, events: int) -> None:
         """A socket of a fair class is ready: it waits until it is next. Reported again while it waits."""
@@ -342,3 +341,7 @@ class DataLoop:
 def _once(callback: Callable[[], None]) -> bool:
     callback()
     return False
+
+
+def _always(_: int) -> bool:
+    return True

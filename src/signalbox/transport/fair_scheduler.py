@@ -34,53 +34,49 @@ class TrafficClass(IntEnum):
 
 
 class MemberQueue:
-    """Works of the members of one class. The member with the earliest virtual start is next."""
+    """Works of the members of one class. The member with the earliest virtual start is next. `end`: the end of the
+    class's last work in the virtual time of the classes."""
+
+    __slots__ = ("_ends", "_entries", "_starts", "_virtual_time", "end", "works")
 
     def __init__(self) -> None:
-        self._works: dict[Hashable, deque[Work]] = {}
-        self._starts: list[tuple[float, int, Hashable]] = []  # a heap; one entry per member of `_works`
+        self.works: dict[Hashable, deque[Work]] = {}
+        self.end = 0.0
+        self._starts: list[tuple[float, int, Hashable]] = []  # a heap; one entry per member of `works`
         self._ends: dict[Hashable, float] = {}
         self._virtual_time = 0.0
         self._entries = 0
 
-    def __len__(self) -> int:
-        """The number of members with work."""
-        return len(self._works)
-
-    def __contains__(self, member: Hashable) -> bool:
-        return member in self._works
-
     def add(self, member: Hashable, work: Work) -> None:
         """Queue `work` behind the other works of `member`."""
-        works = self._works.get(member)
+        works = self.works.get(member)
         if works is None:
-            self._works[member] = deque((work,))
+            self.works[member] = deque((work,))
             self._push(member)
         else:
             works.append(work)
 
-    def run_next(self, clock: Callable[[], float]) -> tuple[Hashable, float]:
-        """Run the next work; returns its member and the seconds that it took. Its errors are logged. The member counts
-        as one with work until its work is over."""
+    def run_next(self, clock: Callable[[], float], now: float) -> tuple[Hashable, float]:
+        """Run the next work; returns its member and the time afterwards. Its errors are logged. The member counts as
+        one with work until its work is over."""
         start, _, member = heappop(self._starts)
         self._virtual_time = start
-        works = self._works[member]
+        works = self.works[member]
         work = works.popleft()
-        began = clock()
         try:
             if work():
                 works.appendleft(work)
         except Exception:
             log.exception("Unexpected error in an event of the data plane")
-        elapsed = clock() - began
-        self._ends[member] = start + elapsed
+        ended = clock()
+        self._ends[member] = start + ended - now
         if works:
             self._push(member)
         else:
-            del self._works[member]
-            if not self._works:
+            del self.works[member]
+            if not self.works:
                 self._ends.clear()  # no member waits: none is owed time
-        return member, elapsed
+        return member, ended
 
     def _push(self, member: Hashable) -> None:
         self._entries += 1
@@ -93,9 +89,9 @@ class FairScheduler:
 
     def __init__(self) -> None:
         self.waiting = False
-        self._queues = {TrafficClass.REPLICATION: MemberQueue(), TrafficClass.HEAVY: MemberQueue()}
+        self._replication, self._heavy = MemberQueue(), MemberQueue()
         self._queue_of: dict[Hashable, MemberQueue] = {}
-        self._ends = dict.fromkeys(TrafficClass, 0.0)
+        self._light_end = 0.0
         self._virtual_time = 0.0
 
     def __len__(self) -> int:
@@ -107,38 +103,43 @@ class FairScheduler:
         return member in self._queue_of
 
     def add(self, member: Hashable, traffic_class: TrafficClass, work: Work) -> None:
-        """Queue a work of `member`, behind its other works even if its class was another one when they were added."""
+        """Queue a work of `member`, which has others or is not LIGHT: behind those, even if its class was another one
+        when they were added."""
         queue = self._queue_of.get(member)
         if queue is None:
-            queue = self._queue_of[member] = self._queues[traffic_class]
+            queue = self._replication if traffic_class is TrafficClass.REPLICATION else self._heavy
+            self._queue_of[member] = queue
             self.waiting = True
         queue.add(member, work)
 
     def light_is_next(self) -> bool:
-        """Whether LIGHT has used no more of its share than each class that has work."""
-        light = self._start(TrafficClass.LIGHT)
-        return all(light <= self._start(each) for each, queue in self._queues.items() if queue)
+        """Whether LIGHT has used no more of its share than the class that would be next. Call it only if `waiting`."""
+        return self._light_end <= max(self._virtual_time, self._next_queue().end)
 
     def charge_light(self, seconds: float) -> None:
         """LIGHT connections were handled for so long while other classes had work."""
-        self._charge(TrafficClass.LIGHT, seconds)
+        self._virtual_time = start = max(self._virtual_time, self._light_end)
+        self._light_end = start + seconds
 
-    def run_next(self, clock: Callable[[], float]) -> None:
-        """Run one work of the class that has used least of its share. Call it only if `waiting`."""
-        chosen = min((each for each, queue in self._queues.items() if queue), key=self._start)
-        queue = self._queues[chosen]
-        member, seconds = queue.run_next(clock)
-        self._charge(chosen, seconds)
-        if member not in queue:
+    def run_next(self, clock: Callable[[], float], now: float) -> float:
+        """Run one work of the class that has used least of its share, at time `now`; returns the time afterwards. Call
+        it only if `waiting`."""
+        queue = self._next_queue()
+        start = max(self._virtual_time, queue.end)
+        member, ended = queue.run_next(clock, now)
+        self._virtual_time = start
+        queue.end = start + ended - now
+        if member not in queue.works:
             del self._queue_of[member]
             if not self._queue_of:
                 self.waiting = False
-                self._ends = dict.fromkeys(TrafficClass, 0.0)
-                self._virtual_time = 0.0
+                self._light_end = self._replication.end = self._heavy.end = self._virtual_time = 0.0
+        return ended
 
-    def _start(self, traffic_class: TrafficClass) -> float:
-        return max(self._virtual_time, self._ends[traffic_class])
-
-    def _charge(self, traffic_class: TrafficClass, seconds: float) -> None:
-        self._virtual_time = start = self._start(traffic_class)
-        self._ends[traffic_class] = start + seconds
+    def _next_queue(self) -> MemberQueue:
+        """The class with work that has used least of its share; REPLICATION first if they have used equal time."""
+        replication, heavy = self._replication, self._heavy
+        if not replication.works:
+            return heavy
+        heavy_used_less = heavy.end < replication.end > self._virtual_time
+        return heavy if heavy.works and heavy_used_less else replication

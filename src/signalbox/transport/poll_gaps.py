@@ -1,6 +1,7 @@
-"""How long the control plane may have to wait: the time between two polls of asyncio, as a histogram.
+"""How long the control plane may have to wait: the time between two polls of its sockets, as a histogram.
 
-A gap is the time of the thread from one return of the selector to its next call: running, and also sleeping (a write
+A gap is the time of the thread from the end of one poll to the begin of the next, by asyncio or by the data loop:
+running, and also sleeping (a write
 that waits for the disk, a cold page, a lock, another thread that holds the interpreter). Other processes do not count:
 the time for which the thread was ready but had no processor is subtracted (`schedstat`). If the thread never slept, its
 processor time is used, since no counter shows the time that a hypervisor or an interrupt takes from a guest.
@@ -10,7 +11,6 @@ Measured only with `signalbox.data.plane.measure.polls`: it costs three system c
 
 from __future__ import annotations
 
-import asyncio
 import os
 import resource
 import selectors
@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from signalbox.common.metrics import MetricName, Metrics
+from signalbox.transport.node_event_loop import NodeEventLoop
 
 _BOUNDS_US = (
     *range(25, 1_000, 25), *range(1_000, 5_000, 250), *range(5_000, 20_001, 2_500), 50_000, 100_000, 500_000, 2_000_000,
@@ -97,9 +98,16 @@ class _MeasuredSelector(selectors.EpollSelector):
         self._gaps.close()
 
 
-class MeasuredLoop(asyncio.SelectorEventLoop):
-    """asyncio's own event loop, with a selector that measures the gaps. For the thread that creates it."""
+class MeasuredLoop(NodeEventLoop):
+    """A node's event loop with a selector that measures the gaps. For the thread that creates it."""
 
     def __init__(self) -> None:
         self.poll_gaps = PollGaps()
         super().__init__(_MeasuredSelector(self.poll_gaps))
+
+    def has_work(self, besides: int) -> bool:
+        """A poll, too: what waits is found."""
+        self.poll_gaps.end()
+        found = super().has_work(besides)
+        self.poll_gaps.begin()
+        return found

@@ -6,7 +6,8 @@ from __future__ import annotations
 import socket
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
-from signalbox.transport.data_channel import OWN_SLICE_BYTES, DataChannel
+from signalbox.transport.channel_output import LARGE_FRAME_BYTES
+from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import WRITE, DataLoop
 from signalbox.transport.frame_channel import PEER_CLOSED
 from signalbox.transport.frame_reader import FrameSizeError
@@ -150,7 +151,7 @@ class TlsDataChannel(DataChannel):
                 if target is None:
                     reader.feed(shared, 0, count)
                     largest = max(largest, reader.current_frame_bytes)
-                elif count == len(target) and reader.current_frame_bytes >= OWN_SLICE_BYTES:
+                elif count == len(target) and reader.current_frame_bytes >= LARGE_FRAME_BYTES:
                     self._deliver_in_slices(count)
                     break
                 else:

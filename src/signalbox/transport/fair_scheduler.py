@@ -1,4 +1,4 @@
-"""Which connection of the data loop is handled next: start-time fair queueing by processor time, in two levels.
+"""Which connection of the data loop is handled next: start-time fair scheduling by processor time, in two levels.
 
 Connections belong to traffic classes. A connection that exchanges small frames is LIGHT; one is HEAVY while it receives
 or sends large frames; connections of replica fetchers, on both sides, are REPLICATION. Each class has the same share of
@@ -7,7 +7,7 @@ of another class at most, and a flood of light requests leaves the others their 
 same rule holds between connections; works of one connection run in their order. LIGHT connections are handled in the
 order in which they became ready, by the data loop itself: their events are too cheap for an account of each.
 
-The rule (Goyal, Vin, Cheng 1996): a work starts at the virtual time `max(virtual time of the queue, end of the member's
+The rule (start-time fair scheduling): a work starts at the virtual time `max(virtual time of the queue, end of the member's
 last work)`, ends at its start plus the seconds that it took, and the earliest start is next. There are no sockets here,
 and the clock is a parameter.
 """

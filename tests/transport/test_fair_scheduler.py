@@ -135,7 +135,12 @@ def test_a_failed_work_is_logged_and_the_next_one_runs(caplog: pytest.LogCapture
     clock, fair = HandSetClock(), FairScheduler()
     ran: list[str] = []
     fair.add("m", HEAVY, lambda: bool(1 // 0))
-    fair.add("m", HEAVY, lambda: bool(ran.append("next")))
+
+    def next_one() -> bool:
+        ran.append("next")
+        return False
+
+    fair.add("m", HEAVY, next_one)
     fair.run_next(clock, clock())
     fair.run_next(clock, clock())
     assert ran == ["next"]

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from signalbox.transport.node_event_loop import NodeEventLoop
+from signalbox.transport.node_event_loop import MeasuredLoop, NodeEventLoop
+from tests.transport.loopback import spin
 
 pytestmark = pytest.mark.spec("C5")
 
@@ -72,3 +73,26 @@ def test_a_signal_is_work(loop: NodeEventLoop) -> None:
     assert loop.has_work(-1)
     loop.run_until_complete(asyncio.sleep(0))
     loop.remove_signal_handler(signal.SIGUSR1)
+
+
+def test_a_measured_loop_notes_every_poll_and_gives_its_descriptor_back() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    loop = MeasuredLoop()
+    asyncio.set_event_loop(loop)
+    try:
+
+        async def blocks() -> None:
+            for _ in range(10):
+                await asyncio.sleep(0)
+            spin(0.003)
+
+        loop.run_until_complete(blocks())
+        polls = sum(loop.poll_gaps.counts)
+        assert polls >= 10
+        assert loop.poll_gaps.longest_us >= 2_900
+        assert not loop.has_work(-1)
+        assert sum(loop.poll_gaps.counts) == polls + 1, "a question is a poll"
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -7,9 +7,9 @@ of another class at most, and a flood of light requests leaves the others their 
 same rule holds between connections; works of one connection run in their order. LIGHT connections are handled in the
 order in which they became ready, by the data loop itself: their events are too cheap for an account of each.
 
-The rule (start-time fair scheduling): a work starts at the virtual time `max(virtual time of the queue, end of the member's
-last work)`, ends at its start plus the seconds that it took, and the earliest start is next. There are no sockets here,
-and the clock is a parameter.
+The rule (start-time fair scheduling): a work starts at the virtual time `max(virtual time of the queue, end of the
+member's last work)`, ends at its start plus the seconds that it took, and the earliest start is next. There are no
+sockets here, and the clock is a parameter.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ import os
 import select
 import selectors
 
+from signalbox.transport.poll_gaps import PollGaps
+
 
 class NodeEventLoop(asyncio.SelectorEventLoop):
     """For the thread that runs a node. On Linux only: it shares asyncio's epoll set."""
@@ -33,3 +35,34 @@ class NodeEventLoop(asyncio.SelectorEventLoop):
     def close(self) -> None:
         super().close()
         self._descriptors.close()
+
+
+class _MeasuredSelector(selectors.EpollSelector):
+    def __init__(self, gaps: PollGaps) -> None:
+        super().__init__()
+        self._gaps = gaps
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self._gaps.end()
+        events = super().select(timeout)
+        self._gaps.begin()
+        return events
+
+    def close(self) -> None:
+        super().close()
+        self._gaps.close()
+
+
+class MeasuredLoop(NodeEventLoop):
+    """A node's event loop with a selector that measures the gaps. For the thread that creates it."""
+
+    def __init__(self) -> None:
+        self.poll_gaps = PollGaps()
+        super().__init__(_MeasuredSelector(self.poll_gaps))
+
+    def has_work(self, besides: int) -> bool:
+        """A poll, too: what waits is found."""
+        self.poll_gaps.end()
+        found = super().has_work(besides)
+        self.poll_gaps.begin()
+        return found

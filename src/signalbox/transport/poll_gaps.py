@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import resource
-import selectors
 import threading
 import time
 from bisect import bisect_left
@@ -21,7 +20,6 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from signalbox.common.metrics import MetricName, Metrics
-from signalbox.transport.node_event_loop import NodeEventLoop
 
 _BOUNDS_US = (
     *range(25, 1_000, 25), *range(1_000, 5_000, 250), *range(5_000, 20_001, 2_500), 50_000, 100_000, 500_000, 2_000_000,
@@ -80,34 +78,3 @@ class PollGaps:
 
     def _delay_ns(self) -> int:
         return int(os.pread(self._schedstat, 64, 0).split()[1])
-
-
-class _MeasuredSelector(selectors.EpollSelector):
-    def __init__(self, gaps: PollGaps) -> None:
-        super().__init__()
-        self._gaps = gaps
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        self._gaps.end()
-        events = super().select(timeout)
-        self._gaps.begin()
-        return events
-
-    def close(self) -> None:
-        super().close()
-        self._gaps.close()
-
-
-class MeasuredLoop(NodeEventLoop):
-    """A node's event loop with a selector that measures the gaps. For the thread that creates it."""
-
-    def __init__(self) -> None:
-        self.poll_gaps = PollGaps()
-        super().__init__(_MeasuredSelector(self.poll_gaps))
-
-    def has_work(self, besides: int) -> bool:
-        """A poll, too: what waits is found."""
-        self.poll_gaps.end()
-        found = super().has_work(besides)
-        self.poll_gaps.begin()
-        return found

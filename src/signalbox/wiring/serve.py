@@ -25,8 +25,7 @@ from signalbox.network.acceptors.descriptors import raise_limit
 from signalbox.protocol.error_table import KafkaError
 from signalbox.server.garbage import Garbage
 from signalbox.server.log_format import start_logging
-from signalbox.transport.node_event_loop import NodeEventLoop
-from signalbox.transport.poll_gaps import MeasuredLoop
+from signalbox.transport.node_event_loop import MeasuredLoop, NodeEventLoop
 from signalbox.wiring.broker_node import broker_node
 from signalbox.wiring.controller_node import controller_node
 from signalbox.wiring.node import Node

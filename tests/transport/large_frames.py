@@ -14,8 +14,8 @@ from tests.transport.loopback import Owner, framed, socket_pair, until
 
 
 async def handle_in_slices(loop: DataLoop, owner: Owner, send: Callable[[bytes], Coroutine[Any, Any, None]]) -> None:
-    """Sends a large frame and a small one. The large one is handled in five slices, and requests of another connection are
-    handled between them; the small one comes afterwards."""
+    """Sends two large frames and a small one. The large ones are handled in five slices each, and requests of another
+    connection between them; the small one comes afterwards."""
     log: list[str] = []
     server, beside = await socket_pair()
     other = Owner(DataChannel(loop, server))

@@ -25,6 +25,20 @@ from tests.common.scheduling.schedulers import ImmediateScheduler
 ROWS = {row.api_key: row for row in ROUTES}
 
 
+class InboundChannel:
+    """The channel of a request's connection: all that a router asks of it."""
+
+    carries_replication = False
+
+    def carry_replication(self) -> None:
+        self.carries_replication = True
+
+
+class InboundConnection:
+    def __init__(self) -> None:
+        self.channel = InboundChannel()
+
+
 class Inbound:
     """A request as the network layer passes it; records how it ended."""
 
@@ -37,6 +51,7 @@ class Inbound:
         self.body_offset = len(head)
         self.context: RequestContext = context()
         self.ends: list[Any] = []
+        self.connection = InboundConnection()
 
     def respond(self, chunks: list[Any]) -> None:
         self.ends.append(b"".join(map(bytes, chunks)))

@@ -66,6 +66,18 @@ def test_an_answer_later_by_coroutine_and_by_pending() -> None:
     asyncio.run(scenario())
 
 
+def test_the_connection_of_a_replica_fetcher_has_the_share_of_replication() -> None:
+    def answer(request: ApiRequest) -> Any:
+        request.replicates = request.header.client_id == "fetcher"
+        return HeartbeatResponse()
+
+    running_broker = RunningBroker(answer)
+    assert not running_broker.submit(heartbeat()).connection.channel.carries_replication
+    fetcher = heartbeat()
+    fetcher.header = fetcher.header._replace(client_id="fetcher")
+    assert running_broker.submit(fetcher).connection.channel.carries_replication
+
+
 def test_the_answers_that_are_no_messages() -> None:
     assert RunningBroker(lambda request: NO_RESPONSE).submit(heartbeat()).ends == [None]
     assert RunningBroker(lambda request: RawResponse(b"xy")).submit(heartbeat()).ends == [b"xy"]

@@ -9,10 +9,17 @@ import pytest
 
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES
+from signalbox.transport.channel_output import LARGE_FRAME_BYTES
 from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.fair_scheduler import TrafficClass
 from signalbox.transport.frame_channel import PEER_CLOSED
+from tests.transport.large_frames import handle_in_slices
 from tests.transport.loopback import Owner, data_channel, framed, read_exactly, read_frame, socket_pair, spin, until
+
+
+async def client_sends(client: socket.socket, data: bytes) -> None:
+    await asyncio.get_running_loop().sock_sendall(client, data)
 
 
 def test_frames_in_and_answers_out() -> None:
@@ -81,6 +88,45 @@ def test_large_frames_in_a_row(size: int) -> None:
             assert received == payloads
             await sending
             assert loop.pool.used_bytes == 0
+
+    asyncio.run(main())
+
+
+@pytest.mark.spec("C5")
+def test_a_large_frame_is_handled_in_slices_beside_other_connections() -> None:
+    async def main() -> None:
+        async with data_channel(budget_us=0) as (loop, owner, client):
+            await handle_in_slices(loop, owner, lambda frames: client_sends(client, frames))
+
+    asyncio.run(main())
+
+
+def class_of(owner: Owner) -> TrafficClass:
+    assert isinstance(owner.channel, DataChannel)
+    return owner.channel.traffic_class
+
+
+@pytest.mark.spec("C5")
+def test_the_last_frames_decide_the_class() -> None:
+    async def main() -> None:
+        async with data_channel() as (_, owner, client):
+            assert class_of(owner) is TrafficClass.LIGHT
+            await client_sends(client, framed(bytes(LARGE_FRAME_BYTES)))
+            await owner.frames.get()
+            assert class_of(owner) is TrafficClass.HEAVY
+            await client_sends(client, framed(b"small"))
+            await owner.frames.get()
+            assert class_of(owner) is TrafficClass.LIGHT
+            owner.send(bytes(LARGE_FRAME_BYTES))
+            assert class_of(owner) is TrafficClass.HEAVY
+            await read_frame(client)
+            owner.send(b"small")
+            assert class_of(owner) is TrafficClass.LIGHT
+            assert await read_frame(client) == b"small"
+            owner.channel.carry_replication()
+            owner.send(bytes(LARGE_FRAME_BYTES))
+            await read_frame(client)
+            assert class_of(owner) is TrafficClass.REPLICATION
 
     asyncio.run(main())
 

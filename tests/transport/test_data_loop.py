@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import selectors
 import socket
 import time
 
 import pytest
 
 from signalbox.common.cooperative_task import yield_if_due
-from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.data_loop import WRITE, DataLoop
+from signalbox.transport.fair_scheduler import TrafficClass
+from signalbox.transport.node_event_loop import NodeEventLoop
 from tests.transport.loopback import spin, until
 
 
@@ -39,6 +42,16 @@ class Sender:
 
     def flush(self) -> None:
         self.log.append("flush")
+
+
+class CountingSelector(selectors.EpollSelector):
+    def __init__(self) -> None:
+        super().__init__()
+        self.polls = 0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self.polls += 1
+        return super().select(timeout)
 
 
 def test_a_saturated_loop_lets_asyncio_poll_after_every_slice() -> None:
@@ -111,7 +124,7 @@ def test_work_from_outside_an_iteration_starts_one() -> None:
         loop.flush_soon(Sender(log))
         loop.at_iteration_end(lambda: log.append("end"))
         loop.run_soon(lambda: log.append("run"))
-        await asyncio.sleep(0)
+        await until(lambda: bool(log))
         assert log == ["run", "end", "flush"]
         assert loop.iterations == 1
         loop.close()
@@ -126,7 +139,7 @@ def test_work_beyond_the_budget_waits_for_the_next_iteration() -> None:
         for number in range(3):
             loop.run_soon(lambda number=number: log.append(f"run {number}"))  # type: ignore[misc]
             loop.flush_soon(Sender(log))
-        await asyncio.sleep(0)
+        await until(lambda: bool(log))
         assert 0 < len(log) < 6
         await until(lambda: len(log) == 6)
         assert [entry for entry in log if entry != "flush"] == ["run 0", "run 1", "run 2"]
@@ -157,6 +170,51 @@ def test_work_without_end_does_not_keep_events_waiting() -> None:
         loop.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.spec("C5")
+def test_asyncio_runs_between_two_iterations_only_if_something_waits_there() -> None:
+    log: list[str] = []
+
+    async def main() -> None:
+        asyncio_loop = asyncio.get_running_loop()
+        loop = DataLoop(asyncio_loop, budget_us=0)
+        done = asyncio_loop.create_future()
+        control, controller = socket.socketpair()
+
+        def on_control() -> None:
+            control.recv(1)
+            log.append("control")
+
+        asyncio_loop.add_reader(control, on_control)
+
+        class Controlled(Worker):
+            def on_events(self, events: int) -> None:
+                self.log.append(f"iteration {loop.iterations}")
+                if loop.iterations == 50:
+                    controller.send(b"x")
+                if loop.iterations == 60:
+                    asyncio_loop.call_soon(self.log.append, "callback")
+                if loop.iterations == 70:
+                    self.ours.recv(1)
+                    done.set_result(None)
+
+        worker = Controlled(loop, 0, log)
+        worker.theirs.send(b"x")  # not read before the last iteration
+        await done
+        asyncio_loop.remove_reader(control)
+        for each in (control, controller):
+            each.close()
+        worker.close()
+        loop.close()
+
+    selector = CountingSelector()
+    with asyncio.Runner(loop_factory=lambda: NodeEventLoop(selector)) as runner:
+        runner.run(main())
+    assert selector.polls < 35, "70 iterations"
+    # One more iteration at most: asyncio may call the data loop first.
+    assert log.index("control") - log.index("iteration 50") <= 2
+    assert log.index("callback") - log.index("iteration 60") <= 2
 
 
 def test_an_iteration_is_overdue_after_twice_its_budget() -> None:
@@ -220,40 +278,85 @@ def test_an_idle_loop_does_not_iterate() -> None:
     asyncio.run(main())
 
 
-def test_an_exclusive_task_lets_asyncio_poll_but_no_other_member() -> None:
+def test_other_members_and_asyncio_run_between_the_slices_of_a_task() -> None:
     async def main() -> None:
         log: list[str] = []
         loop = DataLoop(asyncio.get_running_loop(), budget_us=0)
-        worker = Worker(loop, 0.0, log)
+        light, heavy = Worker(loop, 0.0, log), Worker(loop, 0.0, log, "heavy event")
+        loop.reclassify(heavy.ours, heavy, TrafficClass.HEAVY)
 
         def work() -> None:
-            for _ in range(3):
-                log.append("alone")
+            for _ in range(5):
+                log.append("slice")
                 yield_if_due()
 
-        loop.run_soon(lambda: loop.run_exclusively(work))
-        worker.theirs.send(b"x")  # never read, so the socket stays ready
-        loop.at_iteration_end(lambda: log.append("end"))
-        for _ in range(2):
+        loop.run_in_slices(heavy, TrafficClass.HEAVY, work)
+        for worker in (light, heavy):
+            worker.theirs.send(b"x")  # never read, so the socket stays ready
+        while log.count("heavy event") < 1:
             await asyncio.sleep(0)
             log.append("poll")
-        await until(lambda: "end" in log)
-        assert [each for each in log if each != "poll"][:5] == ["alone", "alone", "alone", "event", "end"]
-        assert log.index("poll") < len(log) - 1 - log[::-1].index("alone"), "asyncio polled in between"
+        first, last = log.index("slice"), log.index("heavy event")
+        assert log[:last].count("slice") == 5, "a member's events wait for its task"
+        assert {"poll", "event"} <= set(log[first:last])
+        light.close()
+        heavy.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_heavy_events_wait_for_light_ones_and_still_have_their_share() -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop(), budget_us=200)
+        lights = [Worker(loop, 0.0001, log, "light") for _ in range(20)]
+        heavies = [Worker(loop, 0.001, log, f"heavy {number}") for number in range(2)]
+        for heavy in heavies:
+            loop.reclassify(heavy.ours, heavy, TrafficClass.HEAVY)
+        for worker in (*lights, *heavies):
+            worker.theirs.send(b"x")
+        await until(lambda: len(log) >= 400)
+        assert log[0] == "light"
+        counts = {name: log.count(name) for name in set(log)}
+        assert counts["heavy 0"] + counts["heavy 1"] >= 400 // 40, "half of the time is a tenth of the events"
+        assert abs(counts["heavy 0"] - counts["heavy 1"]) <= 1 + max(counts.values()) // 10
+        for worker in (*lights, *heavies):
+            worker.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_a_member_changes_its_class_behind_its_works() -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop())
+        worker = Worker(loop, 0.0, log)
+        loop.reclassify(worker.ours, worker, TrafficClass.HEAVY)
+        loop.run_as_member(worker, TrafficClass.HEAVY, lambda: log.append("first"))
+        loop.reclassify(worker.ours, worker, TrafficClass.LIGHT)
+        loop.run_as_member(worker, TrafficClass.LIGHT, lambda: log.append("second"))
+        worker.theirs.send(b"x")
+        await until(lambda: "event" in log)
+        assert log[:3] == ["first", "second", "event"]
+        loop.modify(worker.ours, WRITE)
         worker.close()
         loop.close()
 
     asyncio.run(main())
 
 
-def test_a_failed_exclusive_task_does_not_stop_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_task_does_not_stop_the_loop(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         log: list[str] = []
         loop = DataLoop(asyncio.get_running_loop())
-        loop.run_soon(lambda: loop.run_exclusively(lambda: log.append(str(1 // 0))))
-        loop.run_soon(lambda: log.append("next"))
+        worker = Worker(loop, 0.0, log)
+        loop.run_in_slices(worker, TrafficClass.HEAVY, lambda: log.append(str(1 // 0)))
+        loop.run_as_member(worker, TrafficClass.HEAVY, lambda: log.append("next"))
         await until(lambda: bool(log))
         assert log == ["next"]
+        worker.close()
         loop.close()
 
     asyncio.run(main())

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import asyncio
-import os
 import time
 from collections.abc import Callable
 
 import pytest
 
 from signalbox.broker.metrics.metric_registry import MetricRegistry
-from signalbox.transport.poll_gaps import MeasuredLoop, PollGaps
+from signalbox.transport.poll_gaps import PollGaps
 from tests.metric_values import metric_values
 from tests.transport.loopback import spin
 
@@ -37,23 +35,3 @@ def test_time_inside_a_poll_is_not_counted() -> None:
     gaps.end()
     assert gaps.longest_us < 5_000
     gaps.close()
-
-
-def test_a_measured_loop_notes_every_poll_and_gives_its_descriptor_back() -> None:
-    before = len(os.listdir("/proc/self/fd"))
-    loop = MeasuredLoop()
-    asyncio.set_event_loop(loop)
-    try:
-
-        async def blocks() -> None:
-            for _ in range(10):
-                await asyncio.sleep(0)
-            spin(0.003)
-
-        loop.run_until_complete(blocks())
-        assert sum(loop.poll_gaps.counts) >= 10
-        assert loop.poll_gaps.longest_us >= 2_900
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
-    assert len(os.listdir("/proc/self/fd")) == before

@@ -32,7 +32,8 @@ class ApiRequest:
 
     `frame` is the request as received (without the size), kept for forwarding. `forwarded_by` is the node whose
     Envelope carried it, or None when the client sent it directly. `was_forwarded`: this broker forwarded the
-    request or a part of it. `queue_s` is the time it waited for the handler, `busy_s` the time it occupied the thread.
+    request or a part of it. `replicates`: a replica fetcher sent it, and is authorized to. `queue_s` is the time it
+    waited for the handler, `busy_s` the time it occupied the thread.
     """
 
     __slots__ = (
@@ -44,6 +45,7 @@ class ApiRequest:
         "header",
         "queue_s",
         "received_at",
+        "replicates",
         "was_forwarded",
     )
 
@@ -65,6 +67,7 @@ class ApiRequest:
         self.queue_s = 0.0
         self.busy_s = 0.0
         self.was_forwarded = False
+        self.replicates = False
 
 
 class NoResponse:

@@ -121,6 +121,8 @@ class Router:
         api_request.queue_s = max(0.0, taken_at - request.received_at)
         response = self.answer(api_request)
         api_request.busy_s = own_time(self._clock.monotonic) - began
+        if api_request.replicates:
+            request.connection.channel.carry_replication()
         if isinstance(response, Promise):
             # A response from a purgatory: one callback, no task. Every acks=all produce and delayed fetch comes here.
             finish = partial(self._finish_promise, request, api_request, response)

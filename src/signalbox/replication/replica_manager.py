@@ -87,7 +87,7 @@ class ReplicaManager:
         self._roles = RoleChanges(self.hosted, logs, dependencies, scheduler, components)
         self._leadership = Leadership(dependencies.broker_id, self._roles)
         self._unpacking_queue = UnpackingQueue(scheduler.threads, scheduler.run_long)
-        self._appends = Appends(self.hosted, scheduler, self._unpacking_queue, logs.flush_appends)
+        self._appends = Appends(self.hosted, scheduler, self._unpacking_queue, logs)
         self._fetches = Fetches(
             self.hosted,
             self.sessions,

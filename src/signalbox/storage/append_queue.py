@@ -104,6 +104,11 @@ class AppendQueue:
                 )
         return error
 
+    @property
+    def writes_in_pieces(self) -> bool:
+        """Whether a large group is in the file in part, and the task that appended it has yielded."""
+        return self._partial_group is not None
+
     def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:
         """A leader epoch begins at `start_offset`."""
         with self._directory.guard(f"writing leader epochs of {self._body.folder}"):

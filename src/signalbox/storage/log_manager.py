@@ -310,6 +310,20 @@ class LogManager:
                 for log in waiting:
                     log.complete_group()
 
+    def flush_complete_groups(self) -> None:
+        """As `flush_appends`, but a log that is writing a large group in pieces keeps its place: the task that appended
+        the group calls this again."""
+        for directory in self.directories:
+            incomplete = []
+            while directory.awaiting_write:
+                waiting, directory.awaiting_write = directory.awaiting_write, []
+                for log in waiting:
+                    if log.writes_in_pieces:
+                        incomplete.append(log)
+                    else:
+                        log.complete_group()
+            directory.awaiting_write = incomplete
+
     def _correct_checkpoints(self, directory: LogDirectory) -> None:
         try:
             with no_yield():  # in the middle of an append

@@ -18,6 +18,7 @@ from typing import Any, Self, TypeVar
 
 from signalbox.common.config.properties_file import Properties
 from signalbox.configuration.configuration import read_node_config
+from signalbox.transport.node_event_loop import NodeEventLoop
 from signalbox.wiring.broker_node import broker_node
 from signalbox.wiring.broker_node_components import BrokerNodeComponents
 from signalbox.wiring.node import Node
@@ -61,7 +62,7 @@ class Cluster:
 
     def start(self) -> None:
         """Returns when every broker is ready and has all others in its metadata."""
-        self._loop = asyncio.new_event_loop()
+        self._loop = NodeEventLoop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="signalbox-cluster", daemon=True)
         self._thread.start()
         if self._given_folder is None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES, SENDFILE_FROM_BYTES
 from signalbox.transport.data_loop import READ, WRITE, DataLoop
+from signalbox.transport.fair_scheduler import TrafficClass
 from signalbox.transport.frame_channel import Chunk
 from signalbox.transport.frame_input import FrameInput
 from signalbox.transport.frame_reader import FrameReader
@@ -23,15 +25,17 @@ from signalbox.transport.socket_address import address_of
 
 log = logging.getLogger("signalbox.transport")
 
+LARGE_FRAME_BYTES = 131_072  # from this size on a frame is handled in slices of its own, and its channel is HEAVY
 _READ_AND_JOIN_BYTES = 16_384  # up to here one read and one join are cheaper than the loop's staging memory
 
 
 class ChannelOutput(FrameInput):
-    """The base of `DataChannel`. `stalled_since`: monotonic seconds since when the peer has accepted no bytes."""
+    """The base of `DataChannel`. `stalled_since`: monotonic seconds since when the peer has accepted no bytes.
+    `traffic_class`: whose share of the loop's time it uses."""
 
     __slots__ = (
-        "_corked", "_flushing", "_interest", "_loop", "_queue", "_send", "_sock", "active_at", "bytes_out",
-        "stalled_since",
+        "_corked", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_send", "_sends_large", "_sock",
+        "active_at", "bytes_out", "stalled_since", "traffic_class",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, reader: FrameReader) -> None:
@@ -43,6 +47,9 @@ class ChannelOutput(FrameInput):
         self._corked = False
         self._flushing = False
         self._interest = READ
+        self._expects_large = False
+        self._sends_large = False
+        self.traffic_class = TrafficClass.LIGHT
         self.bytes_out = 0
         self.active_at = loop.now
         self.stalled_since: float | None = None
@@ -78,6 +85,8 @@ class ChannelOutput(FrameInput):
             if not self.closed:
                 self._enqueue((frame,), len(frame))
             return
+        if self._sends_large or len(frame) >= LARGE_FRAME_BYTES:
+            self._note_sent_size(len(frame))
         try:
             sent = self._send(frame)
         except OSError:
@@ -93,6 +102,8 @@ class ChannelOutput(FrameInput):
         total = len(head) + records.size + len(tail)
         if self.closed:
             return
+        if self._sends_large or total >= LARGE_FRAME_BYTES:
+            self._note_sent_size(total)
         sent = 0
         if not (self._queue.size_bytes or self._corked):
             copies = records.size <= SENDFILE_FROM_BYTES
@@ -141,6 +152,7 @@ class ChannelOutput(FrameInput):
         return sent
 
     def _enqueue(self, chunks: Sequence[Chunk], size_bytes: int) -> None:
+        self._note_sent_size(size_bytes)
         self._queue.extend(chunks, size_bytes)
         self._flush_soon()
 
@@ -152,7 +164,40 @@ class ChannelOutput(FrameInput):
             self.hold()
         if not self._flushing:
             self._flushing = True
-            self._loop.flush_soon(self)
+            if self._sends_large and self.traffic_class is not TrafficClass.LIGHT:
+                self._loop.run_as_member(self, self.traffic_class, self.flush)
+            else:
+                self._loop.flush_soon(self)
+
+    def carry_replication(self) -> None:
+        """The peer is a replica fetcher, or the leader that this node's fetcher reads from."""
+        self._enter_class(TrafficClass.REPLICATION)
+
+    def _note_sent_size(self, size_bytes: int) -> None:
+        """A response of this size is sent: its size decides the class until the next one."""
+        if self._sends_large is not (size_bytes >= LARGE_FRAME_BYTES):
+            self._sends_large = not self._sends_large
+            self._classify()
+
+    def _note_expected_size(self, size_bytes: int) -> None:
+        """A frame of this size is being received: as `_note_sent_size`."""
+        if self._expects_large is not (size_bytes >= LARGE_FRAME_BYTES):
+            self._expects_large = not self._expects_large
+            self._classify()
+
+    def _classify(self) -> None:
+        if self.traffic_class is not TrafficClass.REPLICATION:
+            self._enter_class(TrafficClass.HEAVY if self._expects_large or self._sends_large else TrafficClass.LIGHT)
+
+    def _enter_class(self, traffic_class: TrafficClass) -> None:
+        if traffic_class is not self.traffic_class:
+            self.traffic_class = traffic_class
+            if not self.closed:
+                self._loop.reclassify(self._sock, self, traffic_class)
+
+    @abstractmethod
+    def on_events(self, events: int) -> None:
+        """See `LoopMember`."""
 
     def close_after_flush(self, reason: str) -> None:
         if self.closed:

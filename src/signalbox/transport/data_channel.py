@@ -15,7 +15,7 @@ from struct import Struct
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
 from signalbox.transport.buffer_pool import PooledBuffer
-from signalbox.transport.channel_output import ChannelOutput
+from signalbox.transport.channel_output import LARGE_FRAME_BYTES, ChannelOutput
 from signalbox.transport.data_loop import HANGUP, READ, WRITE, DataLoop
 from signalbox.transport.frame_channel import PEER_CLOSED, unset
 from signalbox.transport.frame_reader import SIZE_BYTES, FrameReader, FrameSizeError
@@ -24,16 +24,14 @@ from signalbox.transport.socket_address import address_of
 _read_size = Struct(">i").unpack_from
 log = logging.getLogger("signalbox.transport")
 
-_LARGE_FRAME_BYTES = 65_536
 _MAX_READ_BYTES = 524_288  # one read is part of one slice
-_OWN_SLICE_BYTES = 131_072  # a frame from this size on is handled in slices of its own
 
 
 class DataChannel(ChannelOutput):
     """See `FrameChannel` for the interface."""
 
     __slots__ = (
-        "_arrived_bytes", "_expects_large", "_recv_into", "_size_prefix", "_view", "bytes_in", "local_address",
+        "_arrived_bytes", "_recv_into", "_size_prefix", "_view", "bytes_in", "local_address",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, max_frame_bytes: int = MAX_FRAME_SIZE_BYTES) -> None:
@@ -41,15 +39,14 @@ class DataChannel(ChannelOutput):
         super().__init__(loop, sock, FrameReader(loop.pool, unset, max_frame_bytes, loop.overdue))
         self.local_address = address_of(sock.getsockname())
         self._size_prefix = memoryview(bytearray(SIZE_BYTES))
-        self._expects_large = False
         self._view = loop.receive_view
         self._recv_into = sock.recv_into
-        self._arrived_bytes = 0  # bytes at the end of a large frame that has not had its slice yet
+        self._arrived_bytes = 0  # bytes at the end of a large frame that has not been handled yet
         self.bytes_in = 0
 
     def start(self) -> None:
         """Begin to read. The callbacks must be set; `on_ready` is called when frames can be sent and received."""
-        self._loop.register(self._sock, self, self._interest)
+        self._loop.register(self._sock, self, self._interest, self.traffic_class)
         self.on_ready()
 
     # -- called by the owner
@@ -136,17 +133,22 @@ class DataChannel(ChannelOutput):
             self.close(PEER_CLOSED)
         elif target is None:
             self._feed(self._view, count)
-        elif count == len(target) and reader.current_frame_bytes >= _OWN_SLICE_BYTES:
-            # To receive, check and store this much takes at least two slices: the control plane can run between them.
-            self._arrived_bytes = count
-            loop.run_soon(self._deliver_large_frame)
+        elif count == len(target) and reader.current_frame_bytes >= LARGE_FRAME_BYTES:
+            self._deliver_in_slices(count)
         else:
             self._fill(count)
 
+    def _deliver_in_slices(self, count: int) -> None:
+        """`count` bytes complete a large frame: to check and store this much takes several slices."""
+        self._note_expected_size(self._reader.current_frame_bytes)  # most of it may have come with one read
+        self._arrived_bytes = count
+        self._loop.run_in_slices(self, self.traffic_class, self._deliver_large_frame)
+
     def _deliver_large_frame(self) -> None:
-        count, self._arrived_bytes = self._arrived_bytes, 0
+        """Yields. Nothing is read meanwhile."""
         if not self.closed:
-            self._loop.run_exclusively(lambda: self._fill(count))
+            self._fill(self._arrived_bytes)
+        self._arrived_bytes = 0
 
     def _fill(self, count: int) -> None:
         try:
@@ -168,8 +170,8 @@ class DataChannel(ChannelOutput):
         self._corked = False
         if reader.backlog is not None:
             self._defer_backlog()
-        if reader.target is not None and len(reader.target) > _LARGE_FRAME_BYTES:
-            self._expects_large = True
+        if reader.current_frame_bytes >= LARGE_FRAME_BYTES:
+            self._note_expected_size(reader.current_frame_bytes)
 
     def _receive_failed(self, error: OSError) -> None:
         if not isinstance(error, BlockingIOError | InterruptedError):
@@ -187,8 +189,7 @@ class DataChannel(ChannelOutput):
             return
         size = int.from_bytes(prefix, signed=True)
         self.bytes_in += count
-        if size <= _LARGE_FRAME_BYTES:
-            self._expects_large = False
+        self._note_expected_size(size)
         try:
             reader.expect(size)
         except FrameSizeError as error:
@@ -201,7 +202,7 @@ class DataChannel(ChannelOutput):
             self._read()
 
     def _run_soon(self, callback: Callable[[], None]) -> None:
-        self._loop.run_soon(callback)
+        self._loop.run_as_member(self, self.traffic_class, callback)
 
     def _resume_reading(self) -> None:
         if not self._interest & READ:

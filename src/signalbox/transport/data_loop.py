@@ -3,24 +3,32 @@
 asyncio watches one file descriptor, the epoll set itself. When it is readable, one *iteration* runs: events are handled
 until the budget (about 100 us) is used up, then the callbacks for the end of the iteration run (group appends), then
 responses are sent. An iteration with budget left polls once more before it returns. What is left over stays in a ready
-list for the next iteration. asyncio polls between two iterations, so the control plane never waits longer than a slice
-(KIP-291; figures in docs). One handled event is the smallest slice, unless it runs exclusively: then it may call
-yield_if_due, and the set handles nothing else until it is complete.
+list for the next iteration, which begins at once unless something waits in asyncio (`NodeEventLoop.has_work`): then
+asyncio runs first. So the control plane never waits longer than a slice (KIP-291; figures in docs).
+
+Events of connections of the classes HEAVY and REPLICATION wait in the `FairScheduler`, which says which one is next,
+and whether light events come first. One handled event is the smallest slice, unless it runs as a cooperative task
+(`run_in_slices`): other connections are handled between its slices.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.limits import SHARED_RECEIVE_BUFFER_BYTES
 from signalbox.transport.buffer_pool import BufferPool
+from signalbox.transport.fair_scheduler import FairScheduler, TrafficClass
+from signalbox.transport.node_event_loop import NodeEventLoop
 from signalbox.transport.page_cache import PageCache
 from signalbox.transport.tls.tls_session import HandshakeThreads
 
@@ -30,16 +38,22 @@ READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
 HANGUP = select.EPOLLHUP | select.EPOLLERR
 _MAX_EVENTS = 256
-_SLICES_OF_EXCLUSIVE_TASK = 2  # at a time: no other client is served until it is complete
+_SLICES_AT_ONCE = 2  # of a task: each costs a poll of the sets and a round of asyncio
 _STAGING_BYTES = 262_144  # several small file slices and the bytes between them
 
 
-class LoopMember(Protocol):
-    """A socket in the set."""
+class LoopMember(Hashable, Protocol):
+    """A socket in the set. Members of HEAVY and REPLICATION are keys of the scheduler's tables."""
 
     def on_events(self, events: int) -> None:
         """The socket is ready. Must not raise: a member handles its own errors."""
         ...
+
+
+@dataclass(slots=True)
+class _Registered:
+    member: LoopMember
+    traffic_class: TrafficClass
 
 
 class UnsentOutput(Protocol):
@@ -59,16 +73,21 @@ class DataLoop:
         self.threads = threads or HandshakeThreads()
         self._budget = budget_us / 1_000_000
         self._epoll = select.epoll()
+        self._asyncio_has_work = loop.has_work if isinstance(loop, NodeEventLoop) else _always
+        # Readable for ever, and watched while there is work that no socket tells: asyncio then calls `_readable`.
+        self._left_over = os.eventfd(1, os.EFD_CLOEXEC)
+        self._watches_left_over = False
+        self._epoll.register(self._left_over, 0)
         self._members: dict[int, Callable[[int], None]] = {}
+        self._registered: dict[int, _Registered] = {}
+        self._fair = FairScheduler()
         self._ready: list[tuple[int, int]] = []
+        self._only_event = False
         self._runnable: list[Callable[[], None]] = []
         self._end_callbacks: list[Callable[[], None]] = []
         self._dirty: list[UnsentOutput] = []
-        self._scheduled_iteration: asyncio.Handle | None = None
-        self._had_iteration = False
         self._in_iteration = False
         self._events_first = False
-        self._exclusive_task: CooperativeTask | None = None
         self._overdue_at = 0.0
         self.pool = BufferPool()
         self.page_cache = PageCache(loop)
@@ -93,32 +112,65 @@ class DataLoop:
     @property
     def queued(self) -> int:
         """Connections that are ready but not handled yet."""
-        return len(self._ready) + len(self._runnable)
+        return len(self._ready) + len(self._runnable) + len(self._fair)
 
-    def register(self, sock: socket.socket, member: LoopMember, interest: int = READ) -> None:
+    def register(
+        self,
+        sock: socket.socket,
+        member: LoopMember,
+        interest: int = READ,
+        traffic_class: TrafficClass = TrafficClass.LIGHT,
+    ) -> None:
         """Add `sock`; `member.on_events` is called while it is ready for `interest`."""
-        self._epoll.register(sock.fileno(), interest)
-        self._members[sock.fileno()] = member.on_events
+        fd = sock.fileno()
+        self._epoll.register(fd, interest)
+        self._registered[fd] = _Registered(member, traffic_class)
+        self._set_callback(fd, member, traffic_class)
 
     def modify(self, sock: socket.socket, interest: int) -> None:
         self._epoll.modify(sock.fileno(), interest)
 
     def unregister(self, sock: socket.socket) -> None:
-        """Remove `sock` from the set, before it is closed."""
-        if self._members.pop(sock.fileno(), None) is not None:
-            self._epoll.unregister(sock.fileno())
+        """Remove `sock` from the set, before it is closed. Works of its member still run."""
+        fd = sock.fileno()
+        if self._registered.pop(fd, None) is not None:
+            del self._members[fd]
+            self._epoll.unregister(fd)
+
+    def reclassify(self, sock: socket.socket, member: LoopMember, traffic_class: TrafficClass) -> None:
+        """`member` belongs to `traffic_class` from now on; works that it has queued run first."""
+        registered = self._registered.get(sock.fileno())
+        if registered is not None:
+            registered.traffic_class = traffic_class
+            self._set_callback(sock.fileno(), member, traffic_class)
+
+    def _set_callback(self, fd: int, member: LoopMember, traffic_class: TrafficClass) -> None:
+        """Light events are handled when they are found; others, also of a light member that has queued works, wait."""
+        if traffic_class is TrafficClass.LIGHT and member not in self._fair:
+            self._members[fd] = member.on_events
+        else:
+            self._members[fd] = partial(self._on_fair_events, fd)
 
     def run_soon(self, callback: Callable[[], None]) -> None:
         """Run `callback` within the budget of this iteration or the next: for work without a socket event."""
         self._runnable.append(callback)
         self._schedule_iteration()
 
-    def run_exclusively(self, work: Callable[[], None]) -> None:
-        """Run `work`, which may call yield_if_due (`common/cooperative_task.py`). While it has yielded, asyncio runs,
-        but no other event of this set, so that the code of the data plane need not handle the case of several slices.
-        For events and `run_soon`."""
-        self._exclusive_task = CooperativeTask(work)
-        self._run_slice()
+    def run_as_member(self, member: LoopMember, traffic_class: TrafficClass, callback: Callable[[], None]) -> None:
+        """As `run_soon` for a LIGHT `member` without queued works; else run `callback` when it is its turn, behind
+        those works."""
+        if traffic_class is TrafficClass.LIGHT and member not in self._fair:
+            self.run_soon(callback)
+        else:
+            self._fair.add(member, traffic_class, partial(_once, callback))
+            self._schedule_iteration()
+
+    def run_in_slices(self, member: LoopMember, traffic_class: TrafficClass, work: Callable[[], None]) -> None:
+        """Run `work`, which may call yield_if_due (`common/cooperative_task.py`), when `member` is next.
+        While it has yielded, everything else may run, but no other work and no event of `member`, which must not be
+        LIGHT."""
+        self._fair.add(member, traffic_class, partial(self._run_slice, CooperativeTask(work)))
+        self._schedule_iteration()
 
     def at_iteration_end(self, callback: Callable[[], None]) -> None:
         """Run `callback` once, after the events of the running (or the next) iteration, before responses are sent."""
@@ -139,10 +191,8 @@ class DataLoop:
     def close(self) -> None:
         """Stop the loop. Members close their own sockets."""
         self._loop.remove_reader(self._epoll.fileno())
-        if self._scheduled_iteration is not None:
-            self._scheduled_iteration.cancel()
-            self._scheduled_iteration = None
         self._epoll.close()
+        os.close(self._left_over)
         self.page_cache.close()
         self.threads.close()
 
@@ -151,69 +201,93 @@ class DataLoop:
         return self._epoll.closed
 
     def _schedule_iteration(self) -> None:
-        if not self._in_iteration and self._scheduled_iteration is None:
-            self._scheduled_iteration = self._loop.call_soon(self._run_scheduled_iteration)
+        if not self._in_iteration:
+            self._watch_left_over(True)
 
-    def _run_scheduled_iteration(self) -> None:
-        """Run the iteration of a round of asyncio in which the set may also be readable: one iteration between two
-        polls is enough."""
-        self._had_iteration = True
-        self._loop.call_soon(self._next_round)
-        self._iterate()
-
-    def _next_round(self) -> None:
-        self._had_iteration = False
+    def _watch_left_over(self, watched: bool) -> None:
+        if watched is not self._watches_left_over and not self._epoll.closed:
+            self._watches_left_over = watched
+            self._epoll.modify(self._left_over, READ if watched else 0)
 
     def _readable(self) -> None:
-        if not self._had_iteration:
-            self._iterate()
+        """Iterations until nothing is left, or until something waits in asyncio."""
+        self._watch_left_over(False)
+        self._in_iteration = True
+        try:
+            while self._iterate() and not self._asyncio_has_work(self._epoll.fileno()):
+                pass
+        finally:
+            self._in_iteration = False
+            if self._runnable or self._dirty or self._end_callbacks or self._fair.waiting:
+                self._watch_left_over(True)
 
-    def _iterate(self) -> None:
-        """One slice. If work is left, the next iteration is scheduled in asyncio, which polls in between."""
-        if self._scheduled_iteration is not None:
-            self._scheduled_iteration.cancel()
-            self._scheduled_iteration = None
+    def _iterate(self) -> bool:
+        """One slice; False if nothing is left to do."""
         clock = time.monotonic
         started = self.now = clock()
         deadline = started + self._budget
         self._overdue_at = deadline + self._budget
-        self._in_iteration = True
-        try:
-            # Events that arrive within the budget are handled now: a round through asyncio costs as much as a request.
-            while self._exclusive_task is None or self._run_slice():
-                handled = self._handle_events(clock, deadline)
-                if self._exclusive_task is not None:
-                    break
-                if self._end_callbacks:
-                    self._run_end_callbacks()
-                if self._dirty:
-                    self._flush(clock, self._overdue_at)
-                if not handled or clock() >= deadline:
-                    break
-        finally:
-            self._in_iteration = False
-            self.iterations += 1
-            elapsed = clock() - started
-            self.busy_seconds += elapsed
-            # The queue length integrated over time is the total waiting time of all requests.
-            self.queue_seconds += elapsed * len(self._ready)
-            if elapsed > self.longest_iteration_seconds:
-                self.longest_iteration_seconds = elapsed
-            if self._runnable or self._dirty or self._end_callbacks or self._exclusive_task:
-                self._schedule_iteration()
+        # Events that arrive within the budget are handled now.
+        while True:
+            handled = self._handle_next(clock, deadline)
+            if self._end_callbacks:
+                self._run_end_callbacks()
+            if self._dirty:
+                self._flush(clock, self._overdue_at)
+            ended = clock()
+            if not handled or ended >= deadline:
+                break
+        self.iterations += 1
+        elapsed = ended - started
+        self.busy_seconds += elapsed
+        # The queue length integrated over time is the total waiting time of all requests.
+        self.queue_seconds += elapsed * (len(self._ready) + len(self._fair))
+        if elapsed > self.longest_iteration_seconds:
+            self.longest_iteration_seconds = elapsed
+        return handled or bool(self._dirty)
 
-    def _run_slice(self) -> bool:
-        """Run the next part of the task that runs exclusively; returns whether it was the last. Its errors are
-        logged."""
-        task = self._exclusive_task
-        assert task is not None
-        try:
-            task.run_slice(_SLICES_OF_EXCLUSIVE_TASK * self._budget)
-        except Exception:
-            log.exception("Unexpected error in an event of the data plane")
-        if task.dead:
-            self._exclusive_task = None
-        return bool(task.dead)
+    def _handle_next(self, clock: Callable[[], float], deadline: float) -> bool:
+        """Handle light events if it is their turn, then works of the other classes while time is left; False if there
+        was nothing to do."""
+        fair = self._fair
+        handled = False
+        if not fair.waiting:
+            handled = self._handle_events(clock, deadline)
+        elif fair.light_is_next():
+            began = clock()
+            handled = self._handle_events(clock, deadline)
+            fair.charge_light(clock() - began)
+        now = clock()
+        while fair.waiting and not (handled and now >= deadline):
+            self._overdue_at = now + 2 * self._budget
+            now = fair.run_next(clock, now)
+            handled = True
+        return handled
+
+    def _on_fair_events(self, fd: int, events: int) -> None:
+        """A socket of a fair class is ready: it waits until it is next. Reported again while it waits."""
+        fair = self._fair
+        registered = self._registered[fd]
+        member = registered.member
+        if member in fair:
+            return
+        if registered.traffic_class is TrafficClass.LIGHT:  # its queued works are done
+            self._members[fd] = member.on_events
+            member.on_events(events)
+        elif self._only_event and not fair.waiting:
+            member.on_events(events)
+        else:
+            fair.add(member, registered.traffic_class, partial(self._handle_fair_event, fd, member, events))
+
+    def _handle_fair_event(self, fd: int, member: LoopMember, events: int) -> bool:
+        registered = self._registered.get(fd)
+        if registered is not None and registered.member is member:
+            member.on_events(events)
+        return False
+
+    def _run_slice(self, task: CooperativeTask) -> bool:
+        task.run_slice(_SLICES_AT_ONCE * self._budget)
+        return not task.dead
 
     def _run_end_callbacks(self) -> None:
         while self._end_callbacks:
@@ -241,6 +315,7 @@ class DataLoop:
             ready = self._epoll.poll(0, _MAX_EVENTS)
             if not ready:
                 return bool(self._runnable)
+            self._only_event = len(ready) == 1
         members = self._members
         for done, (fd, events) in enumerate(ready, 1):
             on_events = members.get(fd)
@@ -261,3 +336,12 @@ class DataLoop:
             if clock() >= deadline and done < len(dirty):
                 self._dirty[:0] = dirty[done:]
                 return
+
+
+def _once(callback: Callable[[], None]) -> bool:
+    callback()
+    return False
+
+
+def _always(_: int) -> bool:
+    return True

@@ -79,6 +79,10 @@ class FrameChannel(Protocol):
 
     def release_buffer(self, buffer: PooledBuffer) -> None: ...
 
+    def carry_replication(self) -> None:
+        """The peer is a replica fetcher: in the data loop its requests have the share of replication."""
+        ...
+
     def close(self, reason: str) -> None:
         """Drop what is queued and close now. `on_closed` is called once, with the reason."""
         ...

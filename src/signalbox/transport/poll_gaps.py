@@ -1,6 +1,7 @@
-"""How long the control plane may have to wait: the time between two polls of asyncio, as a histogram.
+"""How long the control plane may have to wait: the time between two polls of its sockets, as a histogram.
 
-A gap is the time of the thread from one return of the selector to its next call: running, and also sleeping (a write
+A gap is the time of the thread from the end of one poll to the begin of the next, by asyncio or by the data loop:
+running, and also sleeping (a write
 that waits for the disk, a cold page, a lock, another thread that holds the interpreter). Other processes do not count:
 the time for which the thread was ready but had no processor is subtracted (`schedstat`). If the thread never slept, its
 processor time is used, since no counter shows the time that a hypervisor or an interrupt takes from a guest.
@@ -10,10 +11,8 @@ Measured only with `signalbox.data.plane.measure.polls`: it costs three system c
 
 from __future__ import annotations
 
-import asyncio
 import os
 import resource
-import selectors
 import threading
 import time
 from bisect import bisect_left
@@ -79,27 +78,3 @@ class PollGaps:
 
     def _delay_ns(self) -> int:
         return int(os.pread(self._schedstat, 64, 0).split()[1])
-
-
-class _MeasuredSelector(selectors.EpollSelector):
-    def __init__(self, gaps: PollGaps) -> None:
-        super().__init__()
-        self._gaps = gaps
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        self._gaps.end()
-        events = super().select(timeout)
-        self._gaps.begin()
-        return events
-
-    def close(self) -> None:
-        super().close()
-        self._gaps.close()
-
-
-class MeasuredLoop(asyncio.SelectorEventLoop):
-    """asyncio's own event loop, with a selector that measures the gaps. For the thread that creates it."""
-
-    def __init__(self) -> None:
-        self.poll_gaps = PollGaps()
-        super().__init__(_MeasuredSelector(self.poll_gaps))

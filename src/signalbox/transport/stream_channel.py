@@ -87,6 +87,9 @@ class StreamChannel(FrameInput, asyncio.Protocol):
     def release_buffer(self, buffer: PooledBuffer) -> None:
         self._pool.release(buffer)
 
+    def carry_replication(self) -> None:
+        """A connection of asyncio has no share of the data loop's time."""
+
     def close(self, reason: str) -> None:
         if self.closed:
             return

@@ -27,7 +27,7 @@ from signalbox.server.store.finalized_features import follow_features
 from signalbox.server.stored_users import StoredUsers
 from signalbox.server.telemetry import Telemetry
 from signalbox.transport.data_loop import DataLoop
-from signalbox.transport.poll_gaps import MeasuredLoop
+from signalbox.transport.node_event_loop import MeasuredLoop
 from signalbox.transport.tls.tls_session import HandshakeThreads
 from signalbox.wiring.component import Component, RunningComponents
 

@@ -25,7 +25,7 @@ from signalbox.network.acceptors.descriptors import raise_limit
 from signalbox.protocol.error_table import KafkaError
 from signalbox.server.garbage import Garbage
 from signalbox.server.log_format import start_logging
-from signalbox.transport.poll_gaps import MeasuredLoop
+from signalbox.transport.node_event_loop import MeasuredLoop, NodeEventLoop
 from signalbox.wiring.broker_node import broker_node
 from signalbox.wiring.controller_node import controller_node
 from signalbox.wiring.node import Node
@@ -116,7 +116,7 @@ def main(arguments: list[str]) -> int:
     raise_limit()
     try:
         with asyncio.Runner(
-            loop_factory=MeasuredLoop if config["signalbox.data.plane.measure.polls"] else None
+            loop_factory=MeasuredLoop if config["signalbox.data.plane.measure.polls"] else NodeEventLoop
         ) as runner:
             runner.run(serve(config))
     except ConfigRejected as rejected:

@@ -13,6 +13,7 @@ from signalbox.client.inter_broker.replica_channel import ReplicaChannel, open_r
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.fair_scheduler import TrafficClass
 from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
 from tests.waiting import until_true
 
@@ -61,6 +62,7 @@ def test_fetches_are_answered_in_the_data_loop_small_and_large() -> None:
     async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
         assert channel.verified
+        assert channel._channel.traffic_class is TrafficClass.REPLICATION
         assert channel.version_for(ApiKey.FETCH) == 18
         for _ in range(3):
             error, records = await ask(channel, fetch())

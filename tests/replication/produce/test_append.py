@@ -158,6 +158,28 @@ def test_leadership_that_changes_while_records_are_checked(tmp_path: Path) -> No
     assert log.next_offset == 0
 
 
+def test_an_iteration_that_ends_while_a_large_batch_is_written_leaves_it_to_its_task(tmp_path: Path) -> None:
+    cluster = alone(tmp_path)
+    manager = cluster.brokers[1].manager
+    large, results = batch_of(bytes(300_000)), list[Any]()
+    task = CooperativeTask(lambda: results.append(manager.append([((TOPIC, 0), large)], 1, 100)))
+    log = cluster.brokers[1].partition().log
+    assert log is not None
+    while not log.writes_in_pieces:
+        task.switch()  # every slice is over at once
+    small = manager.append([((TOPIC, 1), batch_of(b"x"))], 1, 100)
+    cluster.run()
+    assert errors(small) == [Error.NONE]
+    assert log.writes_in_pieces
+    assert log.log_end_offset == 0
+    while not task.dead:
+        task.switch()
+    assert not results[0].is_done
+    cluster.run()
+    assert errors(results[0]) == [Error.NONE]
+    assert log.log_end_offset == 1
+
+
 def test_a_repeated_batch_gets_the_answer_of_the_first_time(tmp_path: Path) -> None:
     cluster = alone(tmp_path)
 

@@ -15,6 +15,7 @@ from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.frame_channel import PEER_CLOSED
 from signalbox.transport.tls.tls_channel import TlsDataChannel
 from signalbox.transport.tls.tls_session import TlsSession
+from tests.transport.large_frames import handle_in_slices
 from tests.transport.loopback import Owner, framed, socket_pair, spin
 from tests.transport.tls.test_tls_session import contexts
 
@@ -87,6 +88,22 @@ def test_a_burst_of_requests_through_tls_is_served_in_several_iterations() -> No
                 longest, before = max(longest, len(numbers) - before), len(numbers)
             assert numbers == list(range(5_000)), "in order"
             assert longest <= 20
+
+    asyncio.run(main())
+
+
+@pytest.mark.spec("C5")
+def test_a_large_frame_through_tls_is_handled_in_slices_beside_other_connections() -> None:
+    async def main() -> None:
+        async with tls_channel() as (loop, owner, client, context):
+            _, writer = await dial(client, context)
+            await owner.ready.wait()
+
+            async def send(data: bytes) -> None:
+                writer.write(data)
+                await writer.drain()
+
+            await handle_in_slices(loop, owner, send)
 
     asyncio.run(main())
 

@@ -49,6 +49,7 @@ class ReplicaChannel:
         self.verified = False
         self.on_closed: ClosedCallback | None = None
         self._channel = channel
+        channel.carry_replication()
         self._settings = settings
         self._loop = asyncio.get_running_loop()
         self._correlation_id = 0

@@ -9,7 +9,8 @@ slice. The length of a slice is
 - `await result_of(work)`, and `async for value in yielding(values)` where the loop itself contains `await`: for
   coroutines, since a coroutine is not a cooperative task;
 - `TaskQueue`: works in their order, each begins when the one before it is complete;
-- `DataLoop.run_exclusively` (`transport/data_loop.py`): as `run`, but nothing else of the data plane runs meanwhile.
+- `DataLoop.run_in_slices` (`transport/data_loop.py`): a large frame of a connection of the data plane, when the
+  connection is next.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ with an error: nothing here raises KafkaError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from signalbox.common.internal_topics import INTERNAL_TOPICS
@@ -23,6 +23,7 @@ from signalbox.replication.produce.pending_append import ACKS_ALL, PendingAppend
 from signalbox.replication.produce.unpacking import UnpackingQueue
 from signalbox.replication.replica_dependencies import Scheduler
 from signalbox.storage.log import Log
+from signalbox.storage.log_manager import LogManager
 from signalbox.storage.validation.batch_admission import AdmissionSteps, Admitted
 
 Batch = bytearray | memoryview | bytes
@@ -34,14 +35,14 @@ class Appends:
     """Produce on one broker. `flush` writes the queued batches of all logs."""
 
     def __init__(
-        self, hosted: HostedPartitions, scheduler: Scheduler, unpacking_queue: UnpackingQueue, flush: Callable[[], None]
+        self, hosted: HostedPartitions, scheduler: Scheduler, unpacking_queue: UnpackingQueue, logs: LogManager
     ) -> None:
         self._hosted = hosted
         self._deadlines = scheduler.deadlines
         self._at_iteration_end = scheduler.at_iteration_end
         self._now_ms = scheduler.clock.now_ms
         self._unpacking_queue = unpacking_queue
-        self._flush = flush
+        self._logs = logs
         self._flush_scheduled = False
 
     def append(
@@ -119,10 +120,11 @@ class Appends:
             self._reject_not_leader(pending, partition, batch, self._now_ms())
             return
         if not self._flush_scheduled:
-            self._flush_scheduled = True
-            self._at_iteration_end(self._on_iteration_end)
+            self._schedule_flush()
         try:
             log.append_admitted(admitted, leader_epoch, pending.written, from_client)
+            if not self._flush_scheduled:  # an iteration ended while the log wrote a large batch
+                self._schedule_flush()
         except KafkaError as error:
             if error.error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER and partition.rejected.note_gap(
                 batch, log.producers, partition.led_since, self._now_ms()
@@ -143,11 +145,15 @@ class Appends:
 
     def flush(self) -> None:
         """Write the queued batches now, before the loop iteration ends."""
-        self._flush()
+        self._logs.flush_appends()
+
+    def _schedule_flush(self) -> None:
+        self._flush_scheduled = True
+        self._at_iteration_end(self._on_iteration_end)
 
     def _on_iteration_end(self) -> None:
         self._flush_scheduled = False
-        self._flush()
+        self._logs.flush_complete_groups()
 
     def _append_one(
         self, topic: str, index: int, batch: Batch, acks: int, now_ms: int, from_client: bool

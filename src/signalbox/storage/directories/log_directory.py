@@ -42,6 +42,9 @@ _WARNING_INTERVAL_S = 10.0  # between two log lines about the same shortage
 class AwaitsWrite(Protocol):
     """A log with batches that are accepted but not in its file yet."""
 
+    @property
+    def writes_in_pieces(self) -> bool: ...
+
     def complete_group(self) -> KafkaError | None: ...
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import socket
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
+from signalbox.transport.channel_output import LARGE_FRAME_BYTES
 from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import WRITE, DataLoop
 from signalbox.transport.frame_channel import PEER_CLOSED
@@ -42,7 +43,7 @@ class TlsDataChannel(DataChannel):
         self._corked = True  # no response is sent as plaintext
 
     def start(self) -> None:
-        self._loop.register(self._sock, self, self._interest)
+        self._loop.register(self._sock, self, self._interest, self.traffic_class)
         self._advance()  # a client sends first
 
     @property
@@ -133,8 +134,11 @@ class TlsDataChannel(DataChannel):
             self._deliver()
 
     def _deliver(self) -> None:
-        """Decrypt what has arrived, frame by frame, until muted."""
+        """Decrypt what has arrived, frame by frame, until muted or until a large frame is complete."""
         reader, tls, shared = self._reader, self._tls, self._loop.receive_view
+        if self._arrived_bytes:
+            return
+        largest = reader.current_frame_bytes
         try:
             while not reader.muted and not self.closed:
                 target = reader.target
@@ -146,6 +150,10 @@ class TlsDataChannel(DataChannel):
                     return
                 if target is None:
                     reader.feed(shared, 0, count)
+                    largest = max(largest, reader.current_frame_bytes)
+                elif count == len(target) and reader.current_frame_bytes >= LARGE_FRAME_BYTES:
+                    self._deliver_in_slices(count)
+                    break
                 else:
                     reader.filled(count)
                 if reader.backlog is not None or (tls.has_input and self._loop.overdue()):
@@ -156,6 +164,8 @@ class TlsDataChannel(DataChannel):
             self.close(broken_reason(error))
         except Exception as error:
             self._fail(error)
+        if largest or self._expects_large:
+            self._note_expected_size(largest)
         if not self.closed and not self._flushing:
             data = tls.outgoing()  # a key update, or a session ticket
             if data:
@@ -164,6 +174,12 @@ class TlsDataChannel(DataChannel):
                 if tls.outgoing_is_renegotiation:
                     self.fault = TLS_RENEGOTIATION
                     self.close(RENEGOTIATED)
+
+    def _deliver_large_frame(self) -> None:
+        """Yields."""
+        super()._deliver_large_frame()
+        if self._has_input():
+            self._defer_backlog()  # it is decrypted in a work of its own
 
     def _has_input(self) -> bool:
         return self._reader.backlog is not None or self._tls.has_input

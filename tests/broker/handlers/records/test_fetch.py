@@ -53,7 +53,12 @@ def ask(
     else:
         asked = FetchRequest.FetchTopic(topic=topic, partitions=[wanted])
     fields = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1 << 20, **more}
-    return running_broker.answer(handler, request_of(FetchRequest(topics=[asked], **fields), version, who))
+    request = request_of(FetchRequest(topics=[asked], **fields), version, who)
+    response = running_broker.answer(handler, request)
+    denied = Error.TOPIC_AUTHORIZATION_FAILED in {row.error_code for row in response.responses[0].partitions}
+    is_replica = more.get("replica_id", -1) >= 0 or "replica_state" in more
+    assert request.replicates is (is_replica and not denied), "the class of its connection in the data loop"
+    return response
 
 
 @pytest.mark.parametrize("version", range(4, 19))

@@ -48,7 +48,7 @@ class FetchHandler:
         body: FetchRequest = request.body
         context = request.context
         if replica_id_of(body) >= 0:
-            acts = acts_as_replica(self._authorizer, context, self._peer_listeners)
+            acts = request.replicates = acts_as_replica(self._authorizer, context, self._peer_listeners)
             fetched = self._replicas.fetch(body, request.header.api_version, lambda _: acts)
         else:
             limit = self._throttling.fetch_limit(request)

@@ -57,22 +57,24 @@ class ConnectionsResult:
 
 
 class Load:
-    """A frame and how it is sent. Every run uses its own producer ids."""
+    """A frame and how it is sent. Every run uses its own producer ids. `in_flight`: how many times each connection
+    sends it at a time; only a frame without a batch can be sent more than once."""
 
     _next_producer = 1_000_000
 
-    def __init__(self, name: str, frame: Frame, connections: int) -> None:
+    def __init__(self, name: str, frame: Frame, connections: int, in_flight: int = 1) -> None:
         self.name = name
+        self._in_flight = in_flight
         self.frame = frame
         self.connections = connections
         self._file = BUILT / f"{name}.frame"
-        self._file.write_bytes(frame.data)
+        self._file.write_bytes(frame.data * in_flight)
 
     def start(self, port: int, seconds: float) -> subprocess.Popen[str]:
         """Starts to send; `finish` returns the result."""
         first, Load._next_producer = Load._next_producer, Load._next_producer + self.connections
         frame = self.frame
-        numbers = (frame.batch_at, frame.records, first, frame.error_at)
+        numbers = (frame.batch_at, frame.records, first, frame.error_at, self._in_flight)
         return subprocess.Popen(
             [str(BUILT / "load"), str(port), str(self.connections), str(seconds), str(self._file), *map(str, numbers)],
             stdout=subprocess.PIPE,

@@ -19,7 +19,7 @@ from bench.subject import PRODUCE_TOPIC, Subject, fetch_topic
 from bench.table import Row, at_most
 
 FETCHES = ((1_024, 50, 2.5), (16_384, 16, 2.5), (65_536, 8, 2.2), (1_048_576, 4, 1.3))
-PRODUCES = ((16_384, 16, 8, 2.2), (65_536, 64, 8, 2.0), (1_048_576, 1_000, 4, 1.2))
+PRODUCES = ((16_384, 16, 8, 3.0), (65_536, 64, 8, 2.0), (1_048_576, 1_000, 4, 1.2))
 FETCH_SIZES = [size for size, _, _ in FETCHES]
 ACKS_ALL = -1
 _ONE_RECORD_BYTES = 180
@@ -48,10 +48,10 @@ class Contest:
 def contests() -> Iterator[Contest]:
     """The rows in the order of the table."""
     asks = frames.api_versions()
-    yield Contest("ApiVersions, 100 connections, us a request", Load("api-versions", asks, 100), 1.8)
+    yield Contest("ApiVersions, 100 connections, us a request", Load("api-versions", asks, 100), 2.3)
     yield Contest("new connection with ApiVersions, us a connection", NewConnections("connect", asks, 64), 1.8)
     one = frames.produce(PRODUCE_TOPIC, frames.batch_of(_ONE_RECORD_BYTES, 1), 1, ACKS_ALL)
-    yield Contest("one-record produce, 100 connections, us a request", Load("produce-one", one, 100), 2.2)
+    yield Contest("one-record produce, 100 connections, us a request", Load("produce-one", one, 100), 4.5)
     for size, records, connections, bound in PRODUCES:
         frame = frames.produce(PRODUCE_TOPIC, frames.batch_of(size, records), records, ACKS_ALL)
         load = Load(f"produce-{size}", frame, connections)

@@ -113,6 +113,14 @@ def everything() -> Frame:
     return Frame(_framed(ApiKey.METADATA, METADATA_VERSION, MetadataRequest(topics=None).encode(METADATA_VERSION)))
 
 
+def metadata_of(topic: str) -> Frame:
+    """Metadata for one topic."""
+    body = MetadataRequest(
+        topics=[MetadataRequest.MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False
+    ).encode(METADATA_VERSION)
+    return Frame(_framed(ApiKey.METADATA, METADATA_VERSION, body))
+
+
 def list_offsets(topic: str, partitions: int) -> Frame:
     """The latest offsets of so many partitions of one topic, whether it has them or not."""
     wanted = [

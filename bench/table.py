@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from bench.measured.recording import save
 from bench.measured.run_file import RunRow
 
+_NOISE_BOUND = 25.0  # percent of a core: with more beside it, processor time and latencies say little
 _HEAD = f"{'metric':70}{'ours':>11}{'reference':>11}{'ratio':>8}{'bound':>8}"
 
 
@@ -70,6 +71,17 @@ class Table:
         holds = {True: "holds", False: "FAILS", None: ""}[row.holds]
         print(f"{row.metric:70}{_cell(row.ours, 11)}{_cell(row.reference, 11)}{_cell(row.ratio, 8)}"
               f"{_cell(row.bound, 8)}  {holds}", flush=True)  # fmt: skip
+
+    def note_noise(self, percent: float) -> None:
+        """`percent` of a core was used by processes that are no part of the bench. If that is too much, ratios are not
+        judged: their bounds are dropped."""
+        print(f"\nnoise: other processes used {percent:.0f} % of a core, at most {_NOISE_BOUND:.0f} % are quiet")
+        self.rows.append(absolute("noise: others' processor time, % of a core", percent, None))
+        if percent > _NOISE_BOUND:
+            bounded = [row for row in self.rows if row.ratio is not None and row.bound is not None]
+            for row in bounded:
+                print(f"  not judged: {row.metric}")
+            self.rows = [replace(row, bound=None, holds=None) if row in bounded else row for row in self.rows]
 
     def finish(self, *, saved: bool = False) -> int:
         """Writes the file, and one of bench/history if `saved`; returns the exit code."""

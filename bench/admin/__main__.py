@@ -21,12 +21,12 @@ from bench.admin.exchange import exchange, quantile
 from bench.admin.failover import measure_failover
 from bench.admin.latency import Changes, Note, measure_changes, warm
 from bench.admin.many import create_topics, delete_topics
-from bench.admin.noise import OtherProcesses
 from bench.admin.requests import all_metadata
 from bench.kafka.apache import ApacheKafka
 from bench.kafka.sides import Ours, Side
 from bench.kafka.zookeeper import KafkaOnZooKeeper, OursOnZooKeeper
 from bench.measured.recording import command_line, parse
+from bench.noise import OtherProcesses
 from bench.processes import cpu_seconds, resident_mib, work_folder
 from bench.table import Table
 

@@ -1,12 +1,13 @@
-/* The load generator: one thread, epoll, one request in flight per connection.
+/* The load generator: one thread, epoll, IN_FLIGHT requests per connection, sent together when all of the last ones
+   are answered.
 
    Sends the frame of a file repeatedly. With a batch offset, each connection is an idempotent producer with its own
    producer id (FIRST_PRODUCER + n). For each request the sequence rises and the CRC is computed again, so the broker
    cannot skip any of its checks. Responses are read completely; the two bytes at ERROR_AT of the response's payload are
    an error code. Prints one JSON line.
 
-   usage: load PORT CONNECTIONS SECONDS FRAME_FILE BATCH_OFFSET RECORDS FIRST_PRODUCER ERROR_AT
-   BATCH_OFFSET 0: the frame is sent as it is.  ERROR_AT 0: errors are not counted. */
+   usage: load PORT CONNECTIONS SECONDS FRAME_FILE BATCH_OFFSET RECORDS FIRST_PRODUCER ERROR_AT IN_FLIGHT
+   FRAME_FILE holds IN_FLIGHT frames.  BATCH_OFFSET 0: they are sent as they are.  ERROR_AT 0: errors are not counted. */
 #define _GNU_SOURCE
 #include "wire.h"
 #include <arpa/inet.h>
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 enum { HEAD = 512, SCRATCH = 1 << 20, LATENCIES = 1 << 20 };
-typedef struct { int fd, waits_for_space; uint8_t *frame; size_t sent; uint8_t head[HEAD]; size_t have, total; uint32_t sequence; double at; } Peer;
+typedef struct { int fd, waits_for_space; uint8_t *frame; size_t sent; uint8_t head[HEAD]; size_t have, total; int unanswered; uint32_t sequence; double at; } Peer;
 
 static int set;
 static size_t frame_size, batch_offset, error_at;
@@ -32,12 +33,14 @@ static uint64_t answers, bytes, errors;
 static int first_error;
 static double *latencies;
 static size_t latency_count;
+static int in_flight;
 
 static void fail(const char *what) { perror(what); exit(1); }
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return (double)t.tv_sec + (double)t.tv_nsec / 1e9; }
 
 static void next_request(Peer *p) {
     p->sent = p->have = p->total = 0;
+    p->unanswered = in_flight;
     p->at = now();
     if (!batch_offset) return;
     uint8_t *batch = p->frame + batch_offset;
@@ -61,28 +64,33 @@ static void push(Peer *p) {
     epoll_ctl(set, EPOLL_CTL_MOD, p->fd, &event);
 }
 
-/* Reads the bytes that have arrived; returns 1 when the response is complete. */
-static int pull(Peer *p, uint8_t *scratch) {
-    for (;;) {
-        ssize_t got = recv(p->fd, scratch, SCRATCH, 0);
-        if (got < 0 && errno == EAGAIN) return 0;
-        if (got <= 0) { fprintf(stderr, "connection closed by the broker\n"); exit(3); }
-        if (p->have < HEAD) {
-            size_t keep = HEAD - p->have < (size_t)got ? HEAD - p->have : (size_t)got;
-            memcpy(p->head + p->have, scratch, keep);
-        }
-        p->have += (size_t)got;
-        if (!p->total && p->have >= 4) p->total = get32(p->head) + 4;
-        if (p->total && p->have >= p->total) return 1;
-    }
-}
-
 static void answered(Peer *p) {
     answers++;
     bytes += p->total;
     if (latency_count < LATENCIES) latencies[latency_count++] = now() - p->at;
     int error = error_at ? (int16_t)get16(p->head + 4 + error_at) : 0;
     if (error && !errors++) first_error = error;
+    p->have = p->total = 0;
+    p->unanswered--;
+}
+
+/* Reads the bytes that have arrived; returns 1 when all responses are complete. */
+static int pull(Peer *p, uint8_t *scratch) {
+    for (;;) {
+        ssize_t got = recv(p->fd, scratch, SCRATCH, 0);
+        if (got < 0 && errno == EAGAIN) return 0;
+        if (got <= 0) { fprintf(stderr, "connection closed by the broker\n"); exit(3); }
+        for (size_t at = 0; at < (size_t)got;) {
+            size_t wanted = p->total ? p->total - p->have : 4 - p->have, take = (size_t)got - at;
+            if (take > wanted) take = wanted;
+            if (p->have < HEAD) memcpy(p->head + p->have, scratch + at, take < HEAD - p->have ? take : HEAD - p->have);
+            p->have += take;
+            at += take;
+            if (!p->total && p->have == 4) p->total = get32(p->head) + 4;
+            if (p->total && p->have == p->total) answered(p);
+        }
+        if (!p->unanswered) return 1;
+    }
 }
 
 static int by_value(const void *a, const void *b) { double x = *(const double *)a, y = *(const double *)b; return (x > y) - (x < y); }
@@ -112,7 +120,7 @@ static Peer *connect_all(int count, uint16_t port, const uint8_t *frame, uint64_
 }
 
 int main(int argc, char **argv) {
-    if (argc != 9) { fprintf(stderr, "usage: %s PORT CONNECTIONS SECONDS FRAME BATCH_OFFSET RECORDS FIRST_PRODUCER ERROR_AT\n", argv[0]); return 2; }
+    if (argc != 10) { fprintf(stderr, "usage: %s PORT CONNECTIONS SECONDS FRAME BATCH_OFFSET RECORDS FIRST_PRODUCER ERROR_AT IN_FLIGHT\n", argv[0]); return 2; }
     crc32c_prepare();
     double seconds = atof(argv[3]);
     int file = open(argv[4], O_RDONLY);
@@ -122,6 +130,7 @@ int main(int argc, char **argv) {
     batch_offset = (size_t)atol(argv[5]);
     records = (uint32_t)atol(argv[6]);
     error_at = (size_t)atol(argv[8]);
+    in_flight = atoi(argv[9]);
     uint8_t *frame = malloc(frame_size), *scratch = malloc(SCRATCH);
     latencies = malloc(sizeof *latencies * LATENCIES);
     if (!frame || !scratch || !latencies || read(file, frame, frame_size) != (ssize_t)frame_size) fail("frame");
@@ -135,7 +144,6 @@ int main(int argc, char **argv) {
             Peer *p = ready[i].data.ptr;
             if (ready[i].events & EPOLLOUT) push(p);
             if (!(ready[i].events & EPOLLIN) || !pull(p, scratch)) continue;
-            answered(p);
             next_request(p);
             push(p);
         }
@@ -146,7 +154,7 @@ int main(int argc, char **argv) {
     double cpu = (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     printf("{\"answers\": %lu, \"seconds\": %.6f, \"request_bytes\": %lu, \"response_bytes\": %lu, \"errors\": %lu, \"first_error\": %d, "
            "\"client_cpu_seconds\": %.6f, \"p50_ms\": %.4f, \"p99_ms\": %.4f}\n",
-           answers, stopped - started, answers * frame_size, bytes, errors, first_error, cpu,
+           answers, stopped - started, answers * frame_size / (size_t)in_flight, bytes, errors, first_error, cpu,
            latency_count ? latencies[latency_count / 2] * 1e3 : 0, latency_count ? latencies[latency_count * 99 / 100] * 1e3 : 0);
     return 0;
 }

@@ -195,7 +195,7 @@ def compare(kafka: dict[str, float], ours: dict[str, float]) -> list[Row]:
     rate = kafka["rate rf3"] / ours["rate rf3"]
     return [
         pair("ApiVersions, 50 connections, CPU us a request", "api versions", 0.4),
-        pair("one-record produce, 50 connections, CPU us a request", "one record", 0.6),
+        pair("one-record produce, 50 connections, CPU us a request", "one record", 0.7),
         pair("produce by librdkafka, 1 KB, acks=all, RF 1, CPU s a GB", "produce rf1", 0.4),
         pair("produce by librdkafka, 1 KB, acks=all, RF 3, CPU s a GB", "produce rf3", 0.5),
         pair("fetch raw, CPU s a GB", "fetch", 0.8),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -19,16 +20,17 @@ from bench.kafka.apache import ApacheKafka
 from bench.kafka.sides import Ours
 from bench.kafka.zookeeper import KafkaOnZooKeeper
 from bench.measured.recording import command_line, parse
+from bench.noise import OtherProcesses, ended_children_seconds
+from bench.planes.beside_load import Measured, measure_side, rows_beside_load, rows_of_one_side
 from bench.planes.bombs import BOMBS, bomb_rows
 from bench.planes.flood import flood_rows
-from bench.planes.leadership import leadership_rows
+from bench.planes.light_flood import FLOOD, light_flood_rows
 from bench.planes.loads import Kind, busy, kinds
 from bench.planes.stage import Stage
 from bench.poll_gaps import quantile, read_gaps
 from bench.processes import work_folder
 from bench.table import Row, Table, absolute
 
-_P99_US, _WORST_US = 500.0, 2_000.0
 _WARM_S = 1.0
 _GUARD = {"authorizer.class.name": "bench.planes.many_acls.ManyAcls"}
 
@@ -40,8 +42,8 @@ def gap_rows(kind: Kind, stage: Stage, seconds: float) -> Iterator[Row]:
         before = read_gaps(stage.metrics_url)
         time.sleep(seconds)
         after = read_gaps(stage.metrics_url)
-    yield absolute(f"gap, {kind.name}, p99, us", quantile(before, after, 0.99), _P99_US)
-    yield absolute(f"gap, {kind.name}, worst, us", quantile(before, after, 1), _WORST_US)
+    yield absolute(f"gap, {kind.name}, p99, us", quantile(before, after, 0.99), kind.bounds.p99)
+    yield absolute(f"gap, {kind.name}, worst, us", quantile(before, after, 1), kind.bounds.worst)
 
 
 def rows(folder: Path, only: str, seconds: float) -> Iterator[Row]:
@@ -50,7 +52,8 @@ def rows(folder: Path, only: str, seconds: float) -> Iterator[Row]:
         chosen = [kind for kind in kinds() if kind.guarded is guarded and only in kind.name]
         floods = not guarded and only in "unauthenticated connections"
         bombs = not guarded and only in BOMBS
-        if not chosen and not floods and not bombs:
+        light = not guarded and only in FLOOD
+        if not chosen and not floods and not bombs and not light:
             continue
         with Stage(folder / ("guarded" if guarded else "open"), _GUARD if guarded else None) as stage:
             stage.furnish()
@@ -60,38 +63,49 @@ def rows(folder: Path, only: str, seconds: float) -> Iterator[Row]:
                 yield from flood_rows(stage, seconds)
             if bombs:
                 yield from bomb_rows(stage, seconds)
+            if light:
+                yield from light_flood_rows(stage, seconds)
 
 
-def leaders(folder: Path, only: str, changes: int, kafka: bool) -> Iterator[Row]:
-    """Changes of leadership, end to end; ours, and Apache Kafka if `kafka` is set."""
-    if only not in "leadership end to end":
+def beside_load(folder: Path, only: str, changes: int, seconds: float, zookeeper: bool) -> Iterator[Row]:
+    """Metadata and changes of leadership beside heavy connections; ours and Apache Kafka 4.4, and 3.9 if asked for."""
+    if only not in "metadata and leadership beside load":
         return
-    yield from leadership_rows(Ours(folder / "ours"), changes, bounded=True)
-    if kafka:
-        yield from leadership_rows(ApacheKafka(folder / "kafka"), changes, bounded=False)
-        yield from leadership_rows(KafkaOnZooKeeper(folder / "kafka-3.9", control_plane=True), changes, bounded=False)
+    ours = measure_side(Ours(folder / "ours"), changes, seconds)
+    yield from rows_beside_load(ours, _reference(folder / "kafka", changes, seconds))
+    if zookeeper:
+        former = KafkaOnZooKeeper(folder / "kafka-3.9", control_plane=True)
+        yield from rows_of_one_side(measure_side(former, changes, seconds))
+
+
+def _reference(folder: Path, changes: int, seconds: float) -> Measured | None:
+    """None, and its reason is printed, if Apache Kafka cannot be run: the rows that need it fail then."""
+    try:
+        return measure_side(ApacheKafka(folder), changes, seconds)
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+        print(f"Apache Kafka was not measured: {error}", flush=True)
+        return None
 
 
 def main() -> int:
     parser = command_line("python -m bench.planes")
     parser.add_argument("--only", default="")
-    parser.add_argument(
-        "--kafka", action="store_true", help="Apache Kafka 4.4 and 3.9 beside ours (needs mvn and Java)"
-    )
+    parser.add_argument("--zookeeper", action="store_true", help="Apache Kafka 3.9 on ZooKeeper, too")
     given = parse(parser)
     c_programs.build()
     table, folder = Table("bench-planes"), Path("build/bench") / f"planes-{os.getpid()}"
-    memory = work_folder()
-    table.head("where no reference stands, ours may be at most `bound`")
+    memory, seconds = work_folder(), 2.0 if given.quick else 10.0
+    others = OtherProcesses(ended_children_seconds)
+    table.head("ratio: as the row says; where no reference stands, ours may be at most `bound`")
     try:
-        for row in rows(folder.absolute(), given.only, 2.0 if given.quick else 10.0):
+        for row in rows(folder.absolute(), given.only, seconds):
             table.add(row)
-        table.head("ratio = saturated / idle, which may be at most `bound`")
-        for row in leaders(memory, given.only, 20 if given.quick else 200, given.kafka):
+        for row in beside_load(memory, given.only, 20 if given.quick else 200, seconds, given.zookeeper):
             table.add(row)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(memory, ignore_errors=True)
+    table.note_noise(others.percent_of_a_core())
     return table.finish(saved=given.save)
 
 

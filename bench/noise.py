@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 _TICKS_A_SECOND = 100
 _IDLE, _IOWAIT, _GUEST = 3, 4, 8
+
+
+def ended_children_seconds() -> float:
+    """The processor time of this process's children that have ended and were waited for, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class OtherProcesses:

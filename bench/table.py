@@ -74,13 +74,13 @@ class Table:
 
     def note_noise(self, percent: float) -> None:
         """`percent` of a core was used by processes that are no part of the bench. If that is too much, ratios are not
-        judged: their bounds are dropped."""
+        evaluated: their bounds are dropped."""
         print(f"\nnoise: other processes used {percent:.0f} % of a core, at most {_NOISE_BOUND:.0f} % are quiet")
         self.rows.append(absolute("noise: others' processor time, % of a core", percent, None))
         if percent > _NOISE_BOUND:
             bounded = [row for row in self.rows if row.ratio is not None and row.bound is not None]
             for row in bounded:
-                print(f"  not judged: {row.metric}")
+                print(f"  not evaluated: {row.metric}")
             self.rows = [replace(row, bound=None, holds=None) if row in bounded else row for row in self.rows]
 
     def finish(self, *, saved: bool = False) -> int:

@@ -27,14 +27,14 @@ def test_a_row_without_a_bound_neither_holds_nor_fails(row: Row, holds: bool | N
     assert row.holds is holds
 
 
-def test_ratios_are_not_judged_beside_other_work(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ratios_are_not_evaluated_beside_other_work(capsys: pytest.CaptureFixture[str]) -> None:
     for percent, holds in ((10.0, [False, False, None]), (80.0, [None, False, None])):
         table = Table("bench-of-a-test")
         for row in (at_most("ratio", 3.0, 1.0, 2.0), absolute("figure", 3.0, 2.0)):
             table.add(row)
         table.note_noise(percent)
         assert [row.holds for row in table.rows] == holds
-    assert capsys.readouterr().out.count("not judged: ratio") == 1
+    assert capsys.readouterr().out.count("not evaluated: ratio") == 1
 
 
 def test_rows_without_a_bound_are_counted_apart(

@@ -1,12 +1,12 @@
 """How long the control plane may have to wait: the time between two polls of its sockets, as a histogram.
 
 A gap is the time of the thread from the end of one poll to the begin of the next, by asyncio or by the data loop:
-running, and also sleeping (a write
-that waits for the disk, a cold page, a lock, another thread that holds the interpreter). Other processes do not count:
-the time for which the thread was ready but had no processor is subtracted (`schedstat`). If the thread never slept, its
-processor time is used, since no counter shows the time that a hypervisor or an interrupt takes from a guest.
+running, and also sleeping (a write that waits for the disk, a cold page, a lock, another thread that holds the
+interpreter). Other processes do not count: the time for which the thread was ready but had no processor is subtracted
+(`schedstat`). If the thread never slept, its processor time is used, since no counter shows the time that a hypervisor
+or an interrupt takes from a guest.
 
-Measured only with `signalbox.data.plane.measure.polls`: it costs three system calls per poll.
+Measured only with `signalbox.data.plane.measure.polls`: it costs four system calls per poll.
 """
 
 from __future__ import annotations
@@ -41,16 +41,15 @@ class PollGaps:
     def begin(self) -> None:
         """A poll has returned."""
         self._slept = self._sleeps()
-        self._delayed_ns = self._delay_ns()
         self._cpu_ns = time.thread_time_ns()
-        self._wall_ns = time.monotonic_ns()
+        self._wall_ns, self._delayed_ns = self._wall_and_delay()
 
     def end(self) -> None:
         """The next poll is about to begin."""
-        wall_ns = time.monotonic_ns() - self._wall_ns
         gap_ns = time.thread_time_ns() - self._cpu_ns
-        if wall_ns > gap_ns and self._sleeps() != self._slept:
-            gap_ns = max(gap_ns, wall_ns - (self._delay_ns() - self._delayed_ns))
+        if self._sleeps() != self._slept:
+            wall_ns, delayed_ns = self._wall_and_delay()
+            gap_ns = max(gap_ns, wall_ns - self._wall_ns - (delayed_ns - self._delayed_ns))
         gap_us = gap_ns / 1_000
         self.counts[bisect_left(_BOUNDS_US, gap_us)] += 1
         self.longest_us = max(self.longest_us, gap_us)
@@ -75,6 +74,16 @@ class PollGaps:
 
     def _sleeps(self) -> int:
         return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+
+    def _wall_and_delay(self) -> tuple[int, int]:
+        """Both of one instant: a delay that began between the two readings would count in one of them only."""
+        delayed_ns = self._delay_ns()
+        while True:
+            wall_ns = time.monotonic_ns()
+            again_ns = self._delay_ns()
+            if again_ns == delayed_ns:
+                return wall_ns, delayed_ns
+            delayed_ns = again_ns
 
     def _delay_ns(self) -> int:
         return int(os.pread(self._schedstat, 64, 0).split()[1])

@@ -25,6 +25,12 @@ def resident_mib(pid: int) -> float:
     raise RuntimeError(f"process {pid} has no memory of its own")
 
 
+def own_mib(pid: int) -> float:
+    """Memory that no other process has (unique set size): what one more process costs."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
+
+
 def work_folder() -> Path:
     """The folder for the logs of both sides: in memory if it has 4 GiB free, so that the disk has no influence."""
     shared = Path("/dev/shm")

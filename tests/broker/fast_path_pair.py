@@ -150,7 +150,7 @@ class PairSide:
         versions = ApiVersionsHandler(advertised, ("cluster", 1), misroutes, self.cache, ClientSoftware(NullMetrics()))
         handlers: dict[ApiKey, Any] = {
             ApiKey.PRODUCE: produce,
-            ApiKey.FETCH: FetchHandler(replicas, self.cache, self.authorizer, NO_THROTTLING),
+            ApiKey.FETCH: FetchHandler(replicas.fetches, self.cache, self.authorizer, NO_THROTTLING),
             ApiKey.API_VERSIONS: versions,
         }
         observer = AuditingObserver(self.metrics, self.rollups, self.audit)

@@ -65,7 +65,7 @@ def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple
     )
     ceilings = parse_ceilings(config["signalbox.forwarded.api.versions.max"])
     quotas = follow_quotas(config, context.repository, context.clock)
-    throttling = Throttling(quotas, context.clock.monotonic, data.replicas.withdraw_fetch)
+    throttling = Throttling(quotas, context.clock.monotonic, data.replicas.fetches.withdraw)
     handlers = build_handlers(
         HandlerDependencies(
             context=context,

@@ -178,7 +178,9 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
     authorizers = build_resource_authorizers(dependencies)
     handlers = build_controller_handlers(dependencies, authorizers) | {
         ApiKey.PRODUCE: ProduceHandler(replicas, cache, authorizer),
-        ApiKey.FETCH: FetchHandler(replicas, cache, authorizer, dependencies.throttling, dependencies.peer_listeners),
+        ApiKey.FETCH: FetchHandler(
+            replicas.fetches, cache, authorizer, dependencies.throttling, dependencies.peer_listeners
+        ),
         ApiKey.LIST_OFFSETS: ListOffsetsHandler(replicas, authorizer),
         ApiKey.METADATA: MetadataHandler(
             cache, context.cluster_id, authorizer, dependencies.exposed, creation, data.recent_disconnects

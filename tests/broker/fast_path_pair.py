@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from signalbox.broker.audit.audit_rollups import AuditRollups
+from signalbox.broker.client_quotas import NO_THROTTLING
 from signalbox.broker.fast_path.fast_api_versions import FastApiVersions
 from signalbox.broker.fast_path.fast_fetch import FastFetch
 from signalbox.broker.fast_path.fast_path import FastPath
@@ -19,7 +20,6 @@ from signalbox.broker.metrics.client_software import ClientSoftware
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.broker.metrics.request_metrics import RequestMetrics
 from signalbox.broker.metrics.request_observer import AuditingObserver
-from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions

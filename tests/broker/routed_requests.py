@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, RawResponse
+from signalbox.broker.client_quotas import NO_THROTTLING
 from signalbox.broker.metrics.request_observer import AuditingObserver
-from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.common.clock import ManualClock

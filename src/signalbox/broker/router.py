@@ -26,10 +26,10 @@ from signalbox.broker.api_request import (
     ResponseMessage,
     settled,
 )
+from signalbox.broker.client_quotas import NO_THROTTLING, Throttling
 from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.metrics.request_observer import AuditingObserver
 from signalbox.broker.ports import ActiveController, Forwarder
-from signalbox.broker.quotas.throttling import NO_THROTTLING, Throttling
 from signalbox.broker.routes import Disposition, Route, RouteTable
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import is_long, own_time

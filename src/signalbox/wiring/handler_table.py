@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from signalbox.broker.api_request import Handler
+from signalbox.broker.client_quotas import Throttling
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.configs.broker_loggers import BrokerLoggers
 from signalbox.broker.configs.config_description import ConfigDescription
@@ -62,7 +63,6 @@ from signalbox.broker.handlers.topics.metadata import MetadataHandler
 from signalbox.broker.handlers.topics.partition_reassignments import PartitionReassignmentsHandler
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.producer_ids import ProducerIdBlocks
-from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.router import Router
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
 from signalbox.broker.routing.exposed_nodes import AdvertisedController

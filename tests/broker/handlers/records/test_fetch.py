@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.client_quotas import NO_THROTTLING
 from signalbox.broker.handlers.records.fetch import FetchHandler
 from signalbox.broker.handlers.records.produce import ProduceHandler
-from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.protocol.messages.produce import ProduceRequest

@@ -12,7 +12,7 @@ from collections.abc import Container
 from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import may
 from signalbox.broker.authorization.cluster_action import acts_as_replica
-from signalbox.broker.quotas.throttling import Throttling
+from signalbox.broker.client_quotas import Throttling
 from signalbox.broker.routing.exposed_nodes import node_endpoints
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.metadata.cache import MetadataCache

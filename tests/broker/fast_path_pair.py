@@ -30,8 +30,7 @@ from signalbox.common.file_slice import FileSlice
 from signalbox.common.metrics import NullMetrics
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage
-from signalbox.network.connection import Connection
-from signalbox.network.inbound_request import InboundRequest
+from signalbox.network.connection import Connection, InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_request_header
 from signalbox.security.acl import AclOperation, ResourceType

@@ -37,7 +37,7 @@ from signalbox.common.limits import LONG_FRAME_BYTES
 from signalbox.common.log_limiter import LogSource
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.common.waiting.promise import Promise
-from signalbox.network.inbound_request import InboundRequest
+from signalbox.network.connection import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError

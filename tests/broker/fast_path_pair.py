@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from signalbox.broker.audit.audit_rollups import AuditRollups
+from signalbox.broker.client_quotas import NO_THROTTLING
 from signalbox.broker.fast_path.fast_api_versions import FastApiVersions
 from signalbox.broker.fast_path.fast_fetch import FastFetch
 from signalbox.broker.fast_path.fast_path import FastPath
@@ -19,7 +20,6 @@ from signalbox.broker.metrics.client_software import ClientSoftware
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.broker.metrics.request_metrics import RequestMetrics
 from signalbox.broker.metrics.request_observer import AuditingObserver
-from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
@@ -30,8 +30,7 @@ from signalbox.common.file_slice import FileSlice
 from signalbox.common.metrics import NullMetrics
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage
-from signalbox.network.connection import Connection
-from signalbox.network.inbound_request import InboundRequest
+from signalbox.network.connection import Connection, InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_request_header
 from signalbox.security.acl import AclOperation, ResourceType
@@ -150,7 +149,7 @@ class PairSide:
         versions = ApiVersionsHandler(advertised, ("cluster", 1), misroutes, self.cache, ClientSoftware(NullMetrics()))
         handlers: dict[ApiKey, Any] = {
             ApiKey.PRODUCE: produce,
-            ApiKey.FETCH: FetchHandler(replicas, self.cache, self.authorizer, NO_THROTTLING),
+            ApiKey.FETCH: FetchHandler(replicas.fetches, self.cache, self.authorizer, NO_THROTTLING),
             ApiKey.API_VERSIONS: versions,
         }
         observer = AuditingObserver(self.metrics, self.rollups, self.audit)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, RawResponse
+from signalbox.broker.client_quotas import NO_THROTTLING
 from signalbox.broker.metrics.request_observer import AuditingObserver
-from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.common.clock import ManualClock
-from signalbox.network.inbound_request import InboundRequest
+from signalbox.network.connection import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import RequestHeader, decode_response_header, encode_request_header
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, RawResponse
-from signalbox.broker.quotas.throttling import NO_THROTTLING
+from signalbox.broker.client_quotas import NO_THROTTLING
 from signalbox.broker.routes import Route
 from signalbox.common.log_limiter import current_source
 from signalbox.common.waiting.promise import Promise

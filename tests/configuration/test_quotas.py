@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from signalbox.broker.quotas.client_quotas import ClientQuotas
+from signalbox.broker.client_quotas import ClientQuotas
 from signalbox.common.clock import ManualClock
 from signalbox.configuration.quotas import follow_address_rates, follow_quotas
 from signalbox.metadata.config_repository import ConfigRepository

@@ -15,8 +15,11 @@ from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Visibility
 from signalbox.controller.direct_writes.external_update import ExternalUpdate
-from signalbox.controller.direct_writes.metadata_change_log import MetadataChangeLog
-from signalbox.controller.direct_writes.shared_commit import ConcurrentMetadataUpdate, commit_shared
+from signalbox.controller.direct_writes.metadata_change_log import (
+    ConcurrentMetadataUpdate,
+    MetadataChangeLog,
+    commit_shared,
+)
 from signalbox.controller.event_batch import MAX_DECISIONS_PER_COMMIT, ControllerEvent, EventBatch, complete_event
 from signalbox.controller.records import ConfigsSet
 from signalbox.metadata.cache import MetadataCache

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.common.metrics import Histogram, MetricName, NullMetrics
 from signalbox.network.acceptors.socket_server import SocketServer
-from signalbox.network.connection import Connection
-from signalbox.network.inbound_request import InboundRequest
+from signalbox.network.connection import Connection, InboundRequest
 from signalbox.network.listeners.listener_security import ListenerSecurity, build_security
 from signalbox.network.listeners.listener_table import ListenerTable, read_listener_table
 from signalbox.network.listeners.network_settings import NetworkSettings, read_network_settings

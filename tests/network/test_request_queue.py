@@ -4,7 +4,7 @@ import asyncio
 from typing import cast
 
 from signalbox.common.clock import ManualClock
-from signalbox.network.inbound_request import InboundRequest
+from signalbox.network.connection import InboundRequest
 from signalbox.network.request_queue import RequestQueue
 
 

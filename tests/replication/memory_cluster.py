@@ -213,7 +213,7 @@ class MemoryBroker:
         """Responds to a peer's request."""
         if isinstance(request, FetchRequest):
             arrived = over_the_wire(request, FETCH_VERSION)
-            self.manager.fetch(arrived, FETCH_VERSION).then(
+            self.manager.fetches.fetch(arrived, FETCH_VERSION).then(
                 lambda response: answer(over_the_wire(response, FETCH_VERSION))
             )
         else:
@@ -447,7 +447,7 @@ class MemoryCluster:
     def consume(self, broker_id: int, offset: int = 0, index: int = 0, max_bytes: int = 1 << 20) -> Any:
         """(partition data of one sessionless fetch, its values)."""
         request = fetch_request(offset, index, max_bytes=max_bytes)
-        pending = self.brokers[broker_id].manager.fetch(request, FETCH_VERSION)
+        pending = self.brokers[broker_id].manager.fetches.fetch(request, FETCH_VERSION)
         data = partition_data(over_the_wire(pending.result(), FETCH_VERSION))
         return data, values_of(data.records)
 

@@ -7,7 +7,7 @@ import pytest
 
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.storage.append_info import LogAppendInfo
+from signalbox.storage.append_queue import LogAppendInfo
 from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
@@ -219,3 +219,11 @@ def test_a_large_batch_whose_later_piece_fails_is_taken_back(tmp_path: Path) -> 
         log.flush_appends()
     assert (callbacks, log.log_end_offset, log.next_offset) == ([(1, Error.KAFKA_STORAGE_ERROR)], 1, 1)
     assert next(tmp_path.rglob("*.log")).stat().st_size == size_bytes
+
+
+def test_the_info_of_a_repeated_batch_has_its_first_offsets() -> None:
+    info = LogAppendInfo(10, 12, 100, 0)
+    info.mark_duplicate(4, 6, 1000)
+    assert (info.first_offset, info.last_offset, info.duplicate) == (4, 6, True)
+    assert info.log_append_time_ms == -1
+    assert repr(info) == "LogAppendInfo(4..6, 100 bytes, duplicate)"

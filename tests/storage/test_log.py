@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from signalbox.common.file_slice import FileSlice
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.last_run import LastRun
-from signalbox.storage.log import Log
+from signalbox.storage.log import EMPTY_SLICE, Log, LogSlice
 from signalbox.storage.log_config import LogConfig
 from tests.storage.workbench import NOW_MS, append, batch, new_log, offsets, records, reopened
 
@@ -332,3 +332,9 @@ def test_truncation_at_the_end_removes_a_leader_epoch_without_batches(tmp_path: 
     log.assign_epoch_start(2, 3)
     assert not log.truncate_to(3)
     assert (log.log_end_offset, log.last_leader_epoch, log.end_offset_for_epoch(1)) == (3, 1, (1, 3))
+
+
+def test_a_slice_is_as_long_as_its_part_of_the_file() -> None:
+    assert len(LogSlice(FileSlice(1, 0, 77), 3)) == 77
+    assert len(EMPTY_SLICE) == 0
+    assert EMPTY_SLICE.first_offset == -1

@@ -16,7 +16,7 @@ from signalbox.protocol.records.batch_header import unpack_header
 from signalbox.protocol.records.record_checks import COUNTED_COMPRESSED_BYTES
 from signalbox.protocol.records.record_errors import InvalidRecords
 from signalbox.protocol.records.validate import validate_batches
-from signalbox.storage.append_info import LogAppendInfo
+from signalbox.storage.append_queue import LogAppendInfo
 from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log

@@ -26,10 +26,10 @@ from signalbox.broker.api_request import (
     ResponseMessage,
     settled,
 )
+from signalbox.broker.client_quotas import NO_THROTTLING, Throttling
 from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.metrics.request_observer import AuditingObserver
 from signalbox.broker.ports import ActiveController, Forwarder
-from signalbox.broker.quotas.throttling import NO_THROTTLING, Throttling
 from signalbox.broker.routes import Disposition, Route, RouteTable
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import is_long, own_time
@@ -37,7 +37,7 @@ from signalbox.common.limits import LONG_FRAME_BYTES
 from signalbox.common.log_limiter import LogSource
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.common.waiting.promise import Promise
-from signalbox.network.inbound_request import InboundRequest
+from signalbox.network.connection import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError

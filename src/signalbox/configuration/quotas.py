@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from signalbox.broker.quotas.client_quotas import ClientQuotas, QuotaWindows
+from signalbox.broker.client_quotas import ClientQuotas, QuotaWindows
 from signalbox.common.clock import Clock
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.metadata.config_repository import ConfigRepository

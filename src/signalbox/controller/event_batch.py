@@ -21,7 +21,7 @@ from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_requests.control_batch import ControlBatch
 from signalbox.controller.decision import Decision, Visibility
-from signalbox.controller.direct_writes.shared_commit import (
+from signalbox.controller.direct_writes.metadata_change_log import (
     ConcurrentMetadataUpdate,
     commit_by_controller,
     reject_older_decisions,

@@ -33,7 +33,7 @@ from signalbox.controller.control_requests.control_answers import follow_ups
 from signalbox.controller.control_requests.control_targets import ControlTargets
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.decision_queue import MAX_HELD, DecisionQueue
-from signalbox.controller.direct_writes.shared_commit import ConcurrentMetadataUpdate
+from signalbox.controller.direct_writes.metadata_change_log import ConcurrentMetadataUpdate
 from signalbox.controller.dispatch import DECISIONS, housekeeping
 from signalbox.controller.election.claim import Claim, still_holds, try_to_claim
 from signalbox.controller.election.failover import take_over

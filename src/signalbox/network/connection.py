@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 
 from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.common.file_slice import FileSlice
-from signalbox.network.inbound_request import InboundRequest
-from signalbox.network.plane import CONTROLLER
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.headers import RequestHeader, decode_request_header
@@ -30,6 +28,56 @@ if TYPE_CHECKING:
 
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
 SASL_APIS = (int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICATE))
+
+
+class InboundRequest:
+    """One request as the broker gets it: header, frame, request context, and methods to respond.
+
+    `frame` is the complete request without its 4-byte size; the body starts at `body_offset`. `received_at` is in
+    monotonic seconds. The request ends with exactly one call of `respond`, `respond_nothing`, `close_connection` or
+    `reject`; after the connection is closed they do nothing.
+
+    The frame is kept byte for byte: a forwarded request is sent in its Envelope exactly as it was received (F3). It is
+    writable (storage patches base offsets in place) and valid until the request is answered."""
+
+    __slots__ = ("body_offset", "connection", "context", "frame", "header", "received_at")
+
+    def __init__(
+        self,
+        connection: Connection,
+        header: RequestHeader,
+        frame: memoryview,
+        body_offset: int,
+        received_at: float,
+    ) -> None:
+        self.connection = connection
+        self.context: RequestContext = connection.context
+        self.header = header
+        self.frame = frame
+        self.body_offset = body_offset
+        self.received_at = received_at
+
+    def respond(self, chunks: Sequence[Chunk]) -> None:
+        """Send `chunks`, which begin with the response header, and let the connection read the next request."""
+        self.connection.finish(self, chunks)
+
+    def throttle(self, milliseconds: int) -> None:
+        """Call it before the response: after the response the connection is not read for this time (KIP-219)."""
+        self.connection.throttle(milliseconds / 1000)
+
+    def respond_nothing(self) -> None:
+        """The request gets no response (Produce with acks=0)."""
+        self.connection.finish(self, None)
+
+    def close_connection(self, reason: str) -> None:
+        """Close the connection instead of a response: the client must reconnect. Earlier responses are still sent."""
+        self.connection.channel.close_after_flush(reason)
+        self.connection.abandon(self)
+
+    def reject(self, reason: str) -> None:
+        """The frame is not a valid request: count and log it, and close the connection."""
+        self.connection.reject("garbled", reason, self.header)
+        self.connection.abandon(self)
 
 
 class Connection:
@@ -154,7 +202,7 @@ class Connection:
         elif key in SASL_APIS:
             self._late_sasl_request(header, frame, body_offset)
         else:
-            self._reject_api(header)
+            self.reject(*self.listener.reason_not_served(header, self.context.client_address), header)
 
     def submit(self, header: RequestHeader, frame: memoryview, body_offset: int) -> None:
         """Submit a request that came before authentication (ApiVersions)."""
@@ -258,34 +306,6 @@ class Connection:
             self.authentication.on_late_request(header, frame, body_offset)
         else:
             self.channel.send_frame((illegal_sasl_state(header),))
-
-    def _reject_api(self, header: RequestHeader) -> None:
-        row = API_TABLE.get(header.api_key)
-        client = f"client {header.client_id or '(no id)'} at {self.context.client_address}"
-        if row is None:
-            self.reject("unknown_api", f"{client} sent the unknown API {header.api_key}", header)
-        elif self.listener.row.forced and not row.control_plane:
-            self.reject(
-                "control_plane_forced",
-                f"{client} sent {row.name}: the control plane accepts only controller requests "
-                "(control.plane.force.controller.requests.enable)",
-                header,
-            )
-        elif self.listener.row.plane == CONTROLLER and not row.controller:
-            self.reject(
-                "controller_listener",
-                f"{client} sent {row.name}: a controller accepts only requests of brokers (controller.listener.names)",
-                header,
-            )
-        elif header.api_key not in self._versions:
-            self.reject("api_not_on_listener", f"{client} sent {row.name}, which this listener does not serve", header)
-        else:
-            lowest, highest = self._versions[header.api_key]
-            self.reject(
-                "unsupported_version",
-                f"{client} sent {row.name} version {header.api_version}, supported are {lowest} to {highest}",
-                header,
-            )
 
     def _release(self) -> None:
         buffer, self._buffer = self._buffer, None

@@ -17,8 +17,7 @@ from signalbox.network.quotas.address_rates import AddressRates
 from signalbox.security.principal import DefaultPrincipalBuilder, PrincipalBuilder
 
 if TYPE_CHECKING:
-    from signalbox.network.connection import Connection
-    from signalbox.network.inbound_request import InboundRequest
+    from signalbox.network.connection import Connection, InboundRequest
 
 ServedVersions = Mapping[int, tuple[int, int]]
 """API key → (lowest, highest) version that the broker serves. A forced control plane serves fewer (`Listener`)."""

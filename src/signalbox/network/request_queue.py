@@ -11,7 +11,7 @@ import logging
 from collections import deque
 
 from signalbox.common.clock import Clock
-from signalbox.network.inbound_request import InboundRequest
+from signalbox.network.connection import InboundRequest
 from signalbox.network.ports import RequestSink
 
 log = logging.getLogger("signalbox.network")

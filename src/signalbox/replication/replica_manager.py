@@ -1,6 +1,7 @@
 """The entry point of the package, for the broker's handlers and the coordinator.
 
-Calls are made on the event loop's thread and never block; operations that must wait return a `Promise`. The components:
+Calls are made on the event loop's thread and never block; operations that must wait return a `Promise`. Fetch handlers
+call `fetches` and `session_fetches`. The components:
 
     produce         append, pending_append, unpacking     state      partition, follower_state, isr_state
     fetch           fetch, delayed_fetch, fetch_read      ISR        isr_decisions, isr
@@ -20,7 +21,6 @@ from signalbox.common.cooperative_task import yielding
 from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
-from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from signalbox.protocol.messages.offset_for_leader_epoch import (
@@ -31,7 +31,6 @@ from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopRep
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.delete_records import delete_records
 from signalbox.replication.fetch.fetch import Authorize, Fetches
-from signalbox.replication.fetch.fetch_read import Isolation, read_fast_path
 from signalbox.replication.fetch.session_cache import SessionCache
 from signalbox.replication.fetch.session_fetches import SessionFetches
 from signalbox.replication.follower.corrupt_logs import CorruptLogs
@@ -50,7 +49,6 @@ from signalbox.replication.produce.unpacking import UnpackingQueue
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.role_changes import RoleChanges
 from signalbox.replication.throttle import Throttles
-from signalbox.storage.append_info import LogSlice
 from signalbox.storage.log_manager import LogManager
 
 _log = logging.getLogger(__name__)
@@ -88,7 +86,7 @@ class ReplicaManager:
         self._leadership = Leadership(dependencies.broker_id, self._roles)
         self._unpacking_queue = UnpackingQueue(scheduler.threads, scheduler.run_long)
         self._appends = Appends(self.hosted, scheduler, self._unpacking_queue, logs)
-        self._fetches = Fetches(
+        self.fetches = Fetches(
             self.hosted,
             self.sessions,
             scheduler.purgatory,
@@ -202,20 +200,6 @@ class ReplicaManager:
         records."""
         now_ms = self.scheduler.clock.now_ms()
         return self._appends.append(entries, acks, timeout_ms, now_ms, from_client=from_client)
-
-    def fetch(self, request: FetchRequest, version: int, authorize: Authorize | None = None) -> Promise[FetchResponse]:
-        """Fetch, for consumers and followers."""
-        return self._fetches.fetch(request, version, authorize)
-
-    def withdraw_fetch(self, request: FetchRequest, response: FetchResponse) -> None:
-        """The response to a consumer's fetch is not sent: its client is throttled."""
-        self._fetches.withdraw(request, response)
-
-    def read_fast_path(
-        self, partition: Partition, fetch_offset: int, max_bytes: int, isolation: Isolation
-    ) -> LogSlice | None:
-        """A consumer's read from a partition that this broker leads; None: take the general path."""
-        return read_fast_path(partition, fetch_offset, max_bytes, isolation)
 
     def list_offsets(
         self, request: ListOffsetsRequest, version: int, authorize: Authorize | None = None

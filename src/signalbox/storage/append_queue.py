@@ -17,7 +17,6 @@ from collections.abc import Callable
 
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.files.file_system import Buffer, write_fully
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.producers.producer_state import ProducerEntry
@@ -25,10 +24,54 @@ from signalbox.storage.segments.segment import SegmentMark
 
 _log = logging.getLogger(__name__)
 
-OnWritten = Callable[[LogAppendInfo, KafkaError | None], None]
-
 DIRECT_WRITE_SIZE_BYTES = 16_384  # from this size on a copy costs more than a system call of its own
 _PIECE_BYTES = 131_072  # of a large write, between two yields
+
+
+class LogAppendInfo:
+    """The offsets of appended batches. Offsets are assigned at once; the bytes are in the file after `flush_appends`.
+
+    `duplicate`: the batch was appended before; the offsets are those of the first append (KIP-98). `log_append_time_ms`
+    is -1 if the topic uses the producers' timestamps.
+    """
+
+    __slots__ = (
+        "duplicate",
+        "first_offset",
+        "last_offset",
+        "log_append_time_ms",
+        "log_start_offset",
+        "size_bytes",
+    )
+
+    def __init__(
+        self,
+        first_offset: int,
+        last_offset: int,
+        size_bytes: int,
+        log_start_offset: int,
+        log_append_time_ms: int = -1,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.size_bytes = size_bytes
+        self.log_start_offset = log_start_offset
+        self.log_append_time_ms = log_append_time_ms
+        self.duplicate = False
+
+    def mark_duplicate(self, first_offset: int, last_offset: int, timestamp: int) -> None:
+        """The batch is already in the log, at these offsets. `timestamp` is its append time if the broker's clock
+        counts."""
+        self.first_offset, self.last_offset, self.duplicate = first_offset, last_offset, True
+        if self.log_append_time_ms >= 0:
+            self.log_append_time_ms = timestamp
+
+    def __repr__(self) -> str:
+        duplicate_text = ", duplicate" if self.duplicate else ""
+        return f"LogAppendInfo({self.first_offset}..{self.last_offset}, {self.size_bytes} bytes{duplicate_text})"
+
+
+OnWritten = Callable[[LogAppendInfo, KafkaError | None], None]
 
 
 class AppendQueue:

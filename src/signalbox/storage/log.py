@@ -12,9 +12,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from signalbox.common.file_slice import FileSlice
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.storage.append_info import EMPTY_SLICE, LogSlice
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
@@ -26,6 +26,26 @@ from signalbox.storage.validation.log_checks import LogChecks
 logger = logging.getLogger(__name__)
 
 HIGH_WATERMARK = -1  # DeleteRecords' offset for the high watermark
+
+
+class LogSlice:
+    """Batches from a log: `records` is a part of one segment file, or b"" if there are no batches.
+
+    `first_offset` is the base offset of the first batch, which may be before the requested offset; -1 if empty. The
+    last batch may be cut off by the byte limit, as in Kafka.
+    """
+
+    __slots__ = ("first_offset", "records")
+
+    def __init__(self, records: FileSlice | bytes, first_offset: int) -> None:
+        self.records = records
+        self.first_offset = first_offset
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+EMPTY_SLICE = LogSlice(b"", -1)
 
 
 class Log(LogChecks):

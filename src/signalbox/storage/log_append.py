@@ -27,8 +27,7 @@ from signalbox.protocol.records.batch_header import (
 )
 from signalbox.protocol.records.record_checks import COUNTED_COMPRESSED_BYTES, SMALLEST_RECORD_BYTES
 from signalbox.protocol.records.record_walk import walk_records
-from signalbox.storage.append_info import LogAppendInfo
-from signalbox.storage.append_queue import DIRECT_WRITE_SIZE_BYTES, AppendQueue, OnWritten
+from signalbox.storage.append_queue import DIRECT_WRITE_SIZE_BYTES, AppendQueue, LogAppendInfo, OnWritten
 from signalbox.storage.files.file_system import Buffer
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from signalbox.broker.api_request import Handler
+from signalbox.broker.client_quotas import ClientQuotas, Throttling
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.fast_path.fast_api_versions import FastApiVersions
 from signalbox.broker.fast_path.fast_fetch import FastFetch
@@ -18,8 +19,6 @@ from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.records.produce import ProduceHandler
 from signalbox.broker.metrics.request_observer import AuditingObserver
 from signalbox.broker.producer_ids import ProducerIdBlocks
-from signalbox.broker.quotas.client_quotas import ClientQuotas
-from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.router import Router
 from signalbox.broker.routes import build_route_table
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions, ControllerVersions
@@ -65,7 +64,7 @@ def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple
     )
     ceilings = parse_ceilings(config["signalbox.forwarded.api.versions.max"])
     quotas = follow_quotas(config, context.repository, context.clock)
-    throttling = Throttling(quotas, context.clock.monotonic, data.replicas.withdraw_fetch)
+    throttling = Throttling(quotas, context.clock.monotonic, data.replicas.fetches.withdraw)
     handlers = build_handlers(
         HandlerDependencies(
             context=context,

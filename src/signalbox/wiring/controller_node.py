@@ -12,9 +12,9 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse
+from signalbox.broker.client_quotas import Throttling
 from signalbox.broker.forwarding.version_ceilings import parse_ceilings
 from signalbox.broker.metrics.request_observer import AuditingObserver
-from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.router import Router
 from signalbox.broker.routes import CONTROLLER_ROUTES, build_route_table
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions

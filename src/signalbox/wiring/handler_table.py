@@ -5,18 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from signalbox.broker.api_request import Handler
+from signalbox.broker.client_quotas import Throttling
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.configs.broker_loggers import BrokerLoggers
 from signalbox.broker.configs.config_description import ConfigDescription
-from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
 from signalbox.broker.epoch_checks import EpochChecks
 from signalbox.broker.forwarding.filtering_forwarder import FilteringForwarder, ResourceAuthorizer, forwarding_filters
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.brokers.broker_to_controller import ControllerRequestHandler
-from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler, ControlRequestQueue
+from signalbox.broker.handlers.brokers.controller_to_broker import (
+    ControlRequestHandler,
+    ControlRequestQueue,
+    NewTopicConfigs,
+    applying_metadata,
+)
 from signalbox.broker.handlers.brokers.envelope import EnvelopeHandler
 from signalbox.broker.handlers.configs.alter_client_quotas import AlterClientQuotasHandler
 from signalbox.broker.handlers.configs.alter_configs import AlterConfigsHandler
@@ -59,16 +63,13 @@ from signalbox.broker.handlers.topics.metadata import MetadataHandler
 from signalbox.broker.handlers.topics.partition_reassignments import PartitionReassignmentsHandler
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.producer_ids import ProducerIdBlocks
-from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.router import Router
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
 from signalbox.broker.routing.exposed_nodes import AdvertisedController
 from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.metadata.backup.stored_epochs import StoredEpochs
-from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
-from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from signalbox.security.authorizer import Authorizer
 from signalbox.wiring.node_context import NodeContext
 from signalbox.wiring.replication_components import ReplicationComponents
@@ -178,7 +179,9 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
     authorizers = build_resource_authorizers(dependencies)
     handlers = build_controller_handlers(dependencies, authorizers) | {
         ApiKey.PRODUCE: ProduceHandler(replicas, cache, authorizer),
-        ApiKey.FETCH: FetchHandler(replicas, cache, authorizer, dependencies.throttling, dependencies.peer_listeners),
+        ApiKey.FETCH: FetchHandler(
+            replicas.fetches, cache, authorizer, dependencies.throttling, dependencies.peer_listeners
+        ),
         ApiKey.LIST_OFFSETS: ListOffsetsHandler(replicas, authorizer),
         ApiKey.METADATA: MetadataHandler(
             cache, context.cluster_id, authorizer, dependencies.exposed, creation, data.recent_disconnects
@@ -244,11 +247,6 @@ def _control_request_handlers(dependencies: HandlerDependencies) -> dict[ApiKey,
         for key, apply in (
             (ApiKey.LEADER_AND_ISR, replicas.become_leader_or_follower),
             (ApiKey.STOP_REPLICA, replicas.stop_replica),
-            (ApiKey.UPDATE_METADATA, partial(_update_metadata, context.cache)),
+            (ApiKey.UPDATE_METADATA, applying_metadata(context.cache)),
         )
     }
-
-
-def _update_metadata(cache: MetadataCache, request: UpdateMetadataRequest, version: int) -> UpdateMetadataResponse:
-    cache.apply_update_metadata(request)
-    return UpdateMetadataResponse()

@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, RawResponse
+from signalbox.broker.client_quotas import NO_THROTTLING
 from signalbox.broker.epoch_checks import LocalEpochs
 from signalbox.broker.forwarding.forwarding import EnvelopeForwarder, ForwardingIds, LocalAdminRequests
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.clock import ManualClock

@@ -7,6 +7,7 @@ from signalbox.network.plane import Plane
 from signalbox.network.ports import NetworkPorts
 from signalbox.network.quotas.rejections import Rejections
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.headers import RequestHeader
 from tests.network.serving import EVERY_API, EchoSink, configured
 from tests.network.test_connection import FORCED, FOUR, RecordingFastPath
 from tests.network.test_plane import Source
@@ -21,22 +22,46 @@ def test_a_forced_control_plane_serves_the_four_and_the_set_up() -> None:
     assert client[ApiKey.PRODUCE] == (3, 13)
 
 
-def test_frame_limits_and_fast_path() -> None:
-    given = FORCED | {"listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROL:SASL_PLAINTEXT"}
+def listeners_of(given: dict[str, str], ports: NetworkPorts) -> dict[str, Listener]:
     table, settings = configured(given)
-    ports = NetworkPorts(request_sink=EchoSink(), served_versions=EVERY_API, fast_path=RecordingFastPath())
     rejections = Rejections(ports.audit, ports.metrics, ports.clock)
-    listeners = {
+    return {
         row.name: Listener(
             row, Plane(row.plane, Source()), settings.listener(row.name), ports, ports.request_sink, rejections
         )
         for row in table
     }
+
+
+def test_frame_limits_and_fast_path() -> None:
+    given = FORCED | {"listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROL:SASL_PLAINTEXT"}
+    ports = NetworkPorts(request_sink=EchoSink(), served_versions=EVERY_API, fast_path=RecordingFastPath())
+    listeners = listeners_of(given, ports)
     client, control = listeners["CLIENT"], listeners["CONTROL"]
     assert client.fast_path is ports.fast_path
     assert control.fast_path is None
     assert client.setup_frame_bytes == client.max_frame_bytes == 104_857_600
     assert control.setup_frame_bytes == 524_288
+
+
+@pytest.mark.parametrize(
+    ("listener", "api_key", "version", "kind", "text"),
+    [
+        ("CLIENT", 1000, 0, "unknown_api", "sent the unknown API 1000"),
+        ("CONTROL", ApiKey.METADATA, 9, "control_plane_forced", "sent Metadata: the control plane accepts only"),
+        ("CLIENT", ApiKey.ENVELOPE, 0, "api_not_on_listener", "sent Envelope, which this listener does not serve"),
+        ("CLIENT", ApiKey.METADATA, 99, "unsupported_version", "sent Metadata version 99, supported are 0 to "),
+    ],
+)
+def test_the_reason_why_a_request_is_not_served(
+    listener: str, api_key: int, version: int, kind: str, text: str
+) -> None:
+    served = {key: span for key, span in EVERY_API.items() if key != ApiKey.ENVELOPE}
+    ports = NetworkPorts(request_sink=EchoSink(), served_versions=served)
+    header = RequestHeader(api_key, version, 7, None)
+    found, reason = listeners_of(FORCED, ports)[listener].reason_not_served(header, "10.0.0.9")
+    assert found == kind
+    assert reason.startswith(f"client (no id) at 10.0.0.9 {text}")
 
 
 @pytest.mark.spec("F15")

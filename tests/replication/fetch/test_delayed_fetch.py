@@ -21,7 +21,7 @@ def test_partitions_are_answered_in_the_order_of_the_request(tmp_path: Path) -> 
         FetchRequest.FetchTopic(topic_id=OTHER_ID, partitions=[FetchRequest.FetchPartition(partition=4)]),
         FetchRequest.FetchTopic(topic_id=TOPIC_ID, partitions=[FetchRequest.FetchPartition(partition=1)]),
     ]
-    response = cluster.brokers[1].manager.fetch(FetchRequest(topics=topics), FETCH_VERSION).result()
+    response = cluster.brokers[1].manager.fetches.fetch(FetchRequest(topics=topics), FETCH_VERSION).result()
     found = [(topic.topic_id, [data.partition_index for data in topic.partitions]) for topic in response.responses]
     assert found == [(TOPIC_ID, [2, 0, 1]), (OTHER_ID, [4])]
 
@@ -35,7 +35,7 @@ def test_an_expired_fetch_returns_the_available_records(tmp_path: Path) -> None:
         min_bytes=10_000,
         topics=[FetchRequest.FetchTopic(topic_id=TOPIC_ID, partitions=session_partition)],
     )
-    answer = cluster.brokers[1].manager.fetch(request, FETCH_VERSION)
+    answer = cluster.brokers[1].manager.fetches.fetch(request, FETCH_VERSION)
     cluster.produce(1, b"a", index=1)
     cluster.advance(300)
     sizes = [len(data.records or b"") > 0 for topic in answer.result().responses for data in topic.partitions]
@@ -45,6 +45,6 @@ def test_an_expired_fetch_returns_the_available_records(tmp_path: Path) -> None:
 def test_no_fetch_is_parked_for_ever(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1])
     cluster.create([1])
-    answer = cluster.brokers[1].manager.fetch(fetch_request(0, max_wait_ms=2**31 - 1), FETCH_VERSION)
+    answer = cluster.brokers[1].manager.fetches.fetch(fetch_request(0, max_wait_ms=2**31 - 1), FETCH_VERSION)
     cluster.advance(MAX_FETCH_WAIT_MS, step_ms=1_000)
     assert answer.is_done

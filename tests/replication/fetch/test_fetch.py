@@ -35,7 +35,7 @@ def with_records(tmp_path: Path, *values: bytes, partitions: int = 1) -> MemoryC
 
 
 def fetch(cluster: MemoryCluster, request: FetchRequest, version: int = FETCH_VERSION) -> Promise[FetchResponse]:
-    return cluster.brokers[1].manager.fetch(over_the_wire(request, version), version)
+    return cluster.brokers[1].manager.fetches.fetch(over_the_wire(request, version), version)
 
 
 def several(
@@ -210,7 +210,9 @@ def test_topics_that_may_not_be_read_do_not_end_the_wait(tmp_path: Path) -> None
     cluster.advance(200)
     codes = [data.error_code for topic in answer.result().responses for data in topic.partitions]
     assert codes == [Error.NONE, Error.UNKNOWN_TOPIC_ID]
-    denied = cluster.brokers[1].manager.fetch(fetch_request(0, max_wait_ms=200), FETCH_VERSION, lambda topic: False)
+    denied = cluster.brokers[1].manager.fetches.fetch(
+        fetch_request(0, max_wait_ms=200), FETCH_VERSION, lambda topic: False
+    )
     assert partition_data(denied.result()).error_code == Error.TOPIC_AUTHORIZATION_FAILED
 
 
@@ -234,7 +236,7 @@ def test_consumers_may_read_from_a_follower_up_to_its_high_watermark(tmp_path: P
     data, values = cluster.consume(2)
     assert (data.error_code, data.high_watermark, values) == (0, 1, [b"a"])
     assert cluster.consume(2, offset=9)[0].error_code == Error.NOT_LEADER_OR_FOLLOWER
-    old = cluster.brokers[2].manager.fetch(over_the_wire(fetch_request(0), 10), 10).result()
+    old = cluster.brokers[2].manager.fetches.fetch(over_the_wire(fetch_request(0), 10), 10).result()
     assert partition_data(old).error_code == Error.NOT_LEADER_OR_FOLLOWER
 
 
@@ -280,7 +282,7 @@ def test_a_withdrawn_response_is_returned_again_in_its_session(tmp_path: Path) -
     manager = cluster.brokers[1].manager
     begun = several((0, 0), (1, 0), session_epoch=0)
     first = fetch(cluster, begun).result()
-    manager.withdraw_fetch(begun, first)
+    manager.fetches.withdraw(begun, first)
     assert (first.session_id, len(manager.sessions)) == (0, 0)
     full = fetch(cluster, several((0, 1), (1, 0), session_epoch=0)).result()
     cluster.produce(1, b"b", index=1)
@@ -288,7 +290,7 @@ def test_a_withdrawn_response_is_returned_again_in_its_session(tmp_path: Path) -
     fetch_partition = several(session_id=full.session_id, session_epoch=1)
     changed = fetch(cluster, fetch_partition).result()
     assert list(sizes(changed)) == [1]
-    manager.withdraw_fetch(fetch_partition, changed)
+    manager.fetches.withdraw(fetch_partition, changed)
     assert changed.session_id == full.session_id
     again = fetch(cluster, several(session_id=full.session_id, session_epoch=2)).result()
     assert sizes(again) == sizes(changed)

@@ -132,7 +132,7 @@ def test_with_a_session_the_check_of_records_that_are_fetched_twice_does_not_yie
     broker = cluster.brokers[1]
     follower = replace(IN_SESSION, replica_id=2)
     partitions = [in_session(session_partition(2))]
-    progress = broker.manager._fetches._progress
+    progress = broker.manager.fetches._progress
     for _ in range(2):
         task = CooperativeTask(lambda: read_all(broker.manager.hosted, partitions, follower, progress))
         task.run_slice(0.0)

@@ -154,7 +154,7 @@ def test_a_clean_partition_becomes_dirty_at_its_next_change(tmp_path: Path) -> N
 
     def fetch(epoch: int, *changes: tuple[int, int]) -> list[int]:
         """The partitions in the response."""
-        response = manager.fetch(request(session_id, epoch, add=changes), 18).result()
+        response = manager.fetches.fetch(request(session_id, epoch, add=changes), 18).result()
         return [data.partition_index for topic in response.responses for data in topic.partitions]
 
     def dirty_partitions() -> list[int]:

@@ -38,7 +38,7 @@ def fetch_of(*partitions: int, last_fetched_epoch: int = -1, **fields: Any) -> F
 
 
 def started(manager: ReplicaManager) -> FetchSession:
-    created = manager.fetch(fetch_of(0, session_epoch=0), _VERSION).result()
+    created = manager.fetches.fetch(fetch_of(0, session_epoch=0), _VERSION).result()
     session = manager.sessions.find(created.session_id, 1)
     assert session is not None
     return session

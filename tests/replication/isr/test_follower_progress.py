@@ -27,7 +27,7 @@ def follow(
     cluster: MemoryCluster, replica: int, offset: int, *, broker_epoch: int = 5, index: int = 0, wait: int = 0
 ) -> Promise[FetchResponse]:
     request = fetch_request(offset, index, replica=(replica, broker_epoch), max_wait_ms=wait)
-    return cluster.brokers[1].manager.fetch(request, FETCH_VERSION)
+    return cluster.brokers[1].manager.fetches.fetch(request, FETCH_VERSION)
 
 
 def test_a_follower_fetch_commits_and_returns_the_high_watermark(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_new_broker_epoch_is_recorded_for_unchanged_partitions_too(tmp_path: P
     def fetch(broker_epoch: int, session: tuple[int, int], *, names: bool = False) -> FetchResponse:
         request = fetch_request(replica=(2, broker_epoch), session=session)
         request.topics = request.topics if names else []
-        return manager.fetch(request, FETCH_VERSION).result()
+        return manager.fetches.fetch(request, FETCH_VERSION).result()
 
     session_id = fetch(5, (0, 0), names=True).session_id
     for epoch in (1, 2):
@@ -96,7 +96,7 @@ def test_the_offset_of_a_diverging_follower_is_not_recorded(tmp_path: Path) -> N
     cluster.run()
     cluster.elect(1, isr=[1, 2])
     request = fetch_request(2, replica=(2, 5), last_fetched_epoch=0, max_wait_ms=500)
-    data = partition_data(cluster.brokers[1].manager.fetch(request, FETCH_VERSION).result())
+    data = partition_data(cluster.brokers[1].manager.fetches.fetch(request, FETCH_VERSION).result())
     assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset, data.records) == (0, 1, b"")
     assert cluster.brokers[1].partition().followers[2].log_end_offset == -1
 
@@ -141,7 +141,7 @@ def test_no_follower_is_expected_after_leadership_ends(tmp_path: Path) -> None:
 
 def test_the_longest_wait_grows_while_expected_fetches_are_missing(tmp_path: Path) -> None:
     cluster = led(tmp_path, partitions=2)
-    progress = cluster.brokers[1].manager._fetches._progress
+    progress = cluster.brokers[1].manager.fetches._progress
     waits = []
     for ms in (0, 39, 61, 900, 10_000):
         cluster.clock.advance(ms)

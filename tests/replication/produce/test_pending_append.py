@@ -5,7 +5,7 @@ from __future__ import annotations
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_errors import InvalidRecords
 from signalbox.replication.produce.pending_append import PendingAppend, rejected
-from signalbox.storage.append_info import LogAppendInfo
+from signalbox.storage.append_queue import LogAppendInfo
 
 
 def test_a_write_completes_once() -> None:

@@ -11,7 +11,7 @@ from tests.replication.memory_cluster import FETCH_VERSION, MemoryCluster, fetch
 
 def parked(cluster: MemoryCluster, offset: int, replica: tuple[int, int] = (-1, -1)) -> Promise[FetchResponse]:
     request = fetch_request(offset, replica=replica, max_wait_ms=60_000)
-    return cluster.brokers[1].manager.fetch(request, FETCH_VERSION)
+    return cluster.brokers[1].manager.fetches.fetch(request, FETCH_VERSION)
 
 
 def test_appends_wake_followers_and_commits_wake_consumers(tmp_path: Path) -> None:

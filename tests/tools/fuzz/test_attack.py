@@ -7,7 +7,7 @@ from itertools import cycle
 from tools.fuzz.attack import Attack, FrameStats
 from tools.fuzz.frame_stream import Fuzzed
 
-from signalbox.network.inbound_request import InboundRequest
+from signalbox.network.connection import InboundRequest
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header
 from tests.network.serving import EchoSink, serving

@@ -33,7 +33,7 @@ from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.headers import encode_response_header
 from signalbox.protocol.messages.fetch import FetchResponse
 from signalbox.replication.fetch.delayed_fetch import entries_by_topic
-from signalbox.replication.fetch.fetch_read import Isolation
+from signalbox.replication.fetch.fetch_read import Isolation, read_fast_path
 from signalbox.replication.fetch.fetch_session import NO_SESSION, Entry, FetchKey
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.acl import AclOperation
@@ -55,7 +55,6 @@ class FastFetch:
     ) -> None:
         self.has_quota = has_quota
         self.replicas = replicas
-        self.read_fast_path = replicas.read_fast_path
         self.session_fetches = replicas.session_fetches
         self.cache = cache
         self.authorizer = authorizer
@@ -93,7 +92,7 @@ class ConnectionFetch:
     def _serve_partition(self, template: FetchTemplate, frame: memoryview, correlation_id: int) -> bool:
         partition = template.partition
         try:
-            log_slice = self._owner.read_fast_path(
+            log_slice = read_fast_path(
                 partition, _OFFSET.unpack_from(frame, template.offset_at)[0], template.max_bytes, template.isolation
             )
         except KafkaError:

@@ -43,7 +43,7 @@ from signalbox.replication.produce.pending_append import ACKS_ALL, PendingAppend
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
-from signalbox.storage.append_info import LogAppendInfo
+from signalbox.storage.append_queue import LogAppendInfo
 
 _NOT_REMEMBERED = frozenset({*INTERNAL_TOPICS, AUDIT_TOPIC})  # writes are rejected, or not audited
 _SMALLEST_BATCH_BYTES = 61

@@ -10,13 +10,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.client.connection.api_ranges import ApiRanges
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.frame_stream import FrameStream
 from signalbox.client.connection.handshake import LEAVING, handshake, login_ready, seconds_until_session_end
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.connection.stream_opener import StreamOpener
-from signalbox.client.connection.wire_frames import Chunk, api_key_of, decode_response, encode_request
+from signalbox.client.connection.wire_frames import ApiRanges, Chunk, api_key_of, decode_response, encode_request
 from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke
 from signalbox.protocol.api_table import API_TABLE
 

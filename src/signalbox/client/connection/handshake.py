@@ -22,10 +22,9 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from signalbox.client.connection.api_ranges import ApiRanges
 from signalbox.client.connection.connection_settings import ConnectionSettings, SaslLogin
 from signalbox.client.connection.node import Address, Identity
-from signalbox.client.connection.wire_frames import decode_response, encode_request, peek_error_code
+from signalbox.client.connection.wire_frames import ApiRanges, decode_response, encode_request, peek_error_code
 from signalbox.client.failures import AuthenticationRejected, ConnectFailed, Misrouted, PeerBroke
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error

@@ -19,10 +19,9 @@ import heapq
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.client.connection.api_ranges import ApiRanges
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.connection_settings import ConnectionSettings
-from signalbox.client.connection.wire_frames import Chunk, decode_response
+from signalbox.client.connection.wire_frames import ApiRanges, Chunk, decode_response
 from signalbox.client.failures import ClientFailure, VersionUnsupported
 from signalbox.client.inter_broker.controller_connections import ControllerConnections, ControllerLookup
 from signalbox.common.ids import FORWARDING_ID_TAG

@@ -11,11 +11,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from signalbox.client.connection.api_ranges import ApiRanges
 from signalbox.client.connection.connect_log import ConnectLog
 from signalbox.client.connection.connection import ClientConnection, connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Identity, Node
+from signalbox.client.connection.wire_frames import ApiRanges
 from signalbox.client.failures import AuthenticationRejected, ClientFailure, ConnectFailed, Misrouted
 
 MAX_CONNECTIONS = 4

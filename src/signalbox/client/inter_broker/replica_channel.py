@@ -14,7 +14,6 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from signalbox.client.connection.api_ranges import ApiRanges
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.handshake import (
     LEAVING,
@@ -26,7 +25,7 @@ from signalbox.client.connection.handshake import (
 )
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.connection.stream_opener import tls_failed
-from signalbox.client.connection.wire_frames import decode_response, encode_request
+from signalbox.client.connection.wire_frames import ApiRanges, decode_response, encode_request
 from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke
 from signalbox.protocol.api_table import API_TABLE
 from signalbox.transport.buffer_pool import PooledBuffer

@@ -19,8 +19,7 @@ from typing import Any
 
 from signalbox.common.clock import Clock
 from signalbox.controller.decision import Decision, Inputs
-from signalbox.controller.direct_writes.metadata_change_log import read_change_log, shared_paths
-from signalbox.controller.direct_writes.shared_commit import commit_shared
+from signalbox.controller.direct_writes.metadata_change_log import commit_shared, read_change_log, shared_paths
 from signalbox.controller.dispatch import DECISIONS
 from signalbox.controller.error_responses import reject
 from signalbox.controller.records import AclsSet, ConfigsSet, TokenRemoved, TokenSet, TopicCreated

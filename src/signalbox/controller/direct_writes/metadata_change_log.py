@@ -1,4 +1,5 @@
-"""`/signalbox_shared_changes`: puts the changes of entries that several brokers may write into one order (SPEC F17).
+"""`/signalbox_shared_changes`: puts the changes of entries that several brokers may write into one order (SPEC F17),
+and the commits that write it.
 
 Below the gate every broker makes direct metadata writes (configs, ACLs and the like), while the active controller has
 these entries in memory. So every commit that changes such entries also writes this one, with the version that the
@@ -8,14 +9,14 @@ changed paths by version, so that the controller reads only those. Kafka has no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from signalbox.metadata import layout
 from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json
-from signalbox.metadata.store.port import Entry, MetadataStore, Operation, Write
+from signalbox.metadata.store.port import CommitRejected, Entry, Fence, MetadataStore, Operation, VersionConflict, Write
 
 MAX_NAMED_BYTES = 32_768  # of paths with their JSON syntax; a reader that missed more reads all entries
 _AROUND_BYTES = 24
@@ -93,3 +94,45 @@ def is_shared(operation: Operation) -> bool:
     if path.startswith(f"{layout.TOPICS}/"):
         return path.count("/") == layout.TOPICS.count("/") + 1
     return path.startswith(_SHARED) and not path.startswith(_NOTIFICATIONS)
+
+
+class ConcurrentMetadataUpdate(CommitRejected):
+    """Another broker has stored a change since the writer read: nothing of this commit was applied."""
+
+
+async def commit_shared(
+    store: MetadataStore,
+    operations: Sequence[Operation],
+    fence: Fence,
+    seen: MetadataChangeLog,
+    paths_to_read: Iterable[str] = (),
+) -> MetadataChangeLog:
+    """Commit, unless another writer changed the metadata change log since `seen`; returns the log after the commit.
+    `paths_to_read`: the paths that the controller has to read; none if it is the writer itself. Operations on
+    other entries only are committed without the log. Raises the store's errors and ConcurrentMetadataUpdate."""
+    if not any(map(is_shared, operations)):
+        await store.commit(operations, fence)
+        return seen
+    after = seen.followed_by(paths_to_read)
+    try:
+        await store.commit([after.operation(), *operations], fence)
+    except VersionConflict as conflict:
+        if conflict.path == layout.SHARED_CHANGES:
+            raise ConcurrentMetadataUpdate(conflict.path, "another broker has stored a change") from conflict
+        raise
+    return after
+
+
+async def commit_by_controller(
+    store: MetadataStore, operations: Sequence[Operation], fence: Fence, shared_version: int
+) -> int:
+    """`commit_shared` for the controller, whose context has the change log up to `shared_version`; returns the version
+    after the commit. The log names no paths: no other node has to read what the controller decides."""
+    return (await commit_shared(store, operations, fence, MetadataChangeLog(shared_version))).version
+
+
+def reject_older_decisions(operations: Iterable[Operation]) -> None:
+    """Raise ConcurrentMetadataUpdate if one of these operations, decided before the controller applied direct metadata
+    writes of brokers, would overwrite them: the commit checks the version of the last decision only."""
+    if any(map(is_shared, operations)):
+        raise ConcurrentMetadataUpdate(layout.SHARED_CHANGES, "decisions of this batch are older than a change")

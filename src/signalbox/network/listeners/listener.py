@@ -11,6 +11,7 @@ from signalbox.network.quotas.rejections import Rejections
 from signalbox.network.sasl.authentication_counts import AuthenticationCounts
 from signalbox.network.sasl.callback_threads import CallbackThreads
 from signalbox.protocol.api_table import API_TABLE, ApiRow
+from signalbox.protocol.headers import RequestHeader
 
 
 class Listener:
@@ -39,6 +40,31 @@ class Listener:
         receive_max = settings.number("sasl.server.max.receive.size")
         uses_sasl = row.security_protocol.uses_sasl
         self.setup_frame_bytes = min(receive_max, self.max_frame_bytes) if uses_sasl else self.max_frame_bytes
+
+    def reason_not_served(self, header: RequestHeader, client_address: str) -> tuple[str, str]:
+        """(kind of the rejection, reason) for a request whose API or version this listener does not serve."""
+        row = API_TABLE.get(header.api_key)
+        client = f"client {header.client_id or '(no id)'} at {client_address}"
+        if row is None:
+            return "unknown_api", f"{client} sent the unknown API {header.api_key}"
+        if self.row.forced and not row.control_plane:
+            return (
+                "control_plane_forced",
+                f"{client} sent {row.name}: the control plane accepts only controller requests "
+                "(control.plane.force.controller.requests.enable)",
+            )
+        if self.row.plane == CONTROLLER and not row.controller:
+            return (
+                "controller_listener",
+                f"{client} sent {row.name}: a controller accepts only requests of brokers (controller.listener.names)",
+            )
+        if header.api_key not in self.served_versions:
+            return "api_not_on_listener", f"{client} sent {row.name}, which this listener does not serve"
+        lowest, highest = self.served_versions[header.api_key]
+        return (
+            "unsupported_version",
+            f"{client} sent {row.name} version {header.api_version}, supported are {lowest} to {highest}",
+        )
 
 
 def served_on(row: ListenerRow, versions: ServedVersions) -> ServedVersions:

@@ -21,8 +21,7 @@ from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr.follower_progress import FollowerProgress
 from signalbox.replication.partition import NO_EPOCH, Partition
 from signalbox.replication.throttle import ReplicationThrottle
-from signalbox.storage.append_info import EMPTY_SLICE, LogSlice
-from signalbox.storage.log import Log
+from signalbox.storage.log import EMPTY_SLICE, Log, LogSlice
 
 PartitionData = FetchResponse.PartitionData
 

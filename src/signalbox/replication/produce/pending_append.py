@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_errors import InvalidRecords, RecordErrors
-from signalbox.storage.append_info import LogAppendInfo
+from signalbox.storage.append_queue import LogAppendInfo
 
 if TYPE_CHECKING:
     from signalbox.replication.partition import Partition

@@ -9,14 +9,19 @@ from typing import Any
 import pytest
 
 from signalbox.broker.api_request import as_future
-from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
 from signalbox.broker.epoch_checks import EpochChecks, LocalEpochs
-from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler, ControlRequestQueue
+from signalbox.broker.handlers.brokers.controller_to_broker import (
+    ControlRequestHandler,
+    ControlRequestQueue,
+    NewTopicConfigs,
+    applying_metadata,
+)
 from signalbox.common.clock import ManualClock
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.metadata.backup.stored_epochs import StoredEpochs
+from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import StoreUnavailable
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
@@ -222,3 +227,40 @@ def test_a_request_that_fails_does_not_stop_the_next() -> None:
         assert requests.take(lambda: 3).result() == 3
 
     asyncio.run(main())
+
+
+PartitionState = LeaderAndIsrRequest.LeaderAndIsrPartitionState
+TopicState = LeaderAndIsrRequest.LeaderAndIsrTopicState
+
+
+async def load_configs(entity_paths: Iterable[str]) -> None:
+    if "topics/unread" in entity_paths:
+        raise StoreUnavailable("gone")
+
+
+CONFIGS = NewTopicConfigs(load_configs)
+
+
+def test_topics_with_a_new_partition() -> None:
+    old, new = PartitionState(partition_index=0), PartitionState(partition_index=1, is_new=True)
+    grouped = [
+        TopicState(topic_name="b", partition_states=[old, new]),
+        TopicState(topic_name="a", partition_states=[new]),
+    ]
+    known = TopicState(topic_name="c", partition_states=[old])
+    assert CONFIGS.topics(LeaderAndIsrRequest(topic_states=[*grouped, known])) == ["a", "b"]
+    ungrouped = [PartitionState(topic_name="d", is_new=True), PartitionState(topic_name="e")]
+    assert CONFIGS.topics(LeaderAndIsrRequest(ungrouped_partition_states=ungrouped)) == ["d"]
+    assert CONFIGS.topics(StopReplicaRequest()) == []
+
+
+@pytest.mark.parametrize(("topic", "error"), [("t", Error.NONE), ("unread", Error.REQUEST_TIMED_OUT)])
+def test_a_store_that_does_not_answer_is_a_retriable_error(topic: str, error: Error) -> None:
+    assert asyncio.run(CONFIGS.load([topic])) is error
+
+
+def test_the_cache_applies_update_metadata() -> None:
+    cache = MetadataCache()
+    before = cache.image.stamp
+    assert applying_metadata(cache)(UpdateMetadataRequest(), 8) == UpdateMetadataResponse()
+    assert cache.image.stamp == before + 1

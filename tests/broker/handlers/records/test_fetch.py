@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.client_quotas import NO_THROTTLING
 from signalbox.broker.handlers.records.fetch import FetchHandler
 from signalbox.broker.handlers.records.produce import ProduceHandler
-from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.protocol.messages.produce import ProduceRequest
@@ -46,7 +46,7 @@ def ask(
     **more: Any,
 ) -> Any:
     replicas, cache = running_broker.components.data.replicas, running_broker.components.cache
-    handler = FetchHandler(replicas, cache, authorizer, NO_THROTTLING, {"FORMER"})
+    handler = FetchHandler(replicas.fetches, cache, authorizer, NO_THROTTLING, {"FORMER"})
     wanted = FetchRequest.FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)
     if version >= 13:
         asked = FetchRequest.FetchTopic(topic_id=running_broker.topic_id(topic), partitions=[wanted])
@@ -147,7 +147,7 @@ def test_places_that_are_none(
 @pytest.mark.parametrize("version", [12, 13, 18])
 def test_an_unknown_id(running_broker: RunningBroker, version: int, topic_id: bytes) -> None:
     handler = FetchHandler(
-        running_broker.components.data.replicas, running_broker.components.cache, ALLOW_ALL, NO_THROTTLING
+        running_broker.components.data.replicas.fetches, running_broker.components.cache, ALLOW_ALL, NO_THROTTLING
     )
     topic = FetchRequest.FetchTopic(topic_id=topic_id, partitions=[FetchRequest.FetchPartition()])
     response = running_broker.answer(handler, request_of(FetchRequest(topics=[topic]), version))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.client_quotas import NO_THROTTLING
 from signalbox.broker.handlers.topics.create_partitions import CreatePartitionsHandler
-from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
 from tests.broker.handler_requests import ALLOW_ALL, acl, request_of

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.client_quotas import NO_THROTTLING, ClientQuotas, QuotaWindows, Throttling
 from signalbox.broker.handlers.topics.delete_topics import DeleteTopicsHandler
-from signalbox.broker.quotas.client_quotas import ClientQuotas, QuotaWindows
-from signalbox.broker.quotas.throttling import NO_THROTTLING, Throttling
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error

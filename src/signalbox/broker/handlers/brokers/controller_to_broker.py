@@ -5,29 +5,35 @@ Each needs CLUSTER_ACTION. The broker epoch is checked first (lower than this br
 checked), the controller epoch next; the response to a stale epoch differs per API. The requests are executed one after
 the other (`ControlRequestQueue`), and the epochs are checked when a request is executed. Before that, a
 request with an epoch that is not yet known waits for the metadata store (`broker/epoch_checks.py`), and a request with
-new partitions for the configs of their topics (`broker/configs/new_topic_configs.py`); requests of other connections do
-not wait for it.
+new partitions for the configs of their topics (`NewTopicConfigs`); requests of other connections do not wait for it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Container
+from collections.abc import Awaitable, Callable, Container, Iterable
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, ResponseMessage, as_future
 from signalbox.broker.authorization.cluster_action import require_cluster_action
-from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
 from signalbox.broker.epoch_checks import EpochChecks, LocalEpochs, UnverifiedEpochs
 from signalbox.broker.error_responses import failure
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.scheduling.task_scheduler import TaskQueue, TaskScheduler
 from signalbox.common.waiting.promise import Promise
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.store.port import StoreError
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from signalbox.replication.leadership import reject_leader_and_isr
 from signalbox.security.authorizer import Authorizer
 
 log = logging.getLogger(__name__)
+
+STORE_TIMEOUT_S = 5.0
 
 
 class ControlRequestQueue:
@@ -53,6 +59,45 @@ class ControlRequestQueue:
 
         self._requests.add(execute)
         return promise
+
+
+class NewTopicConfigs:
+    """The configs of a new topic are read before the topic's first LeaderAndIsr is applied. `load` is the method of
+    ConfigRepository.
+
+    The notification of a config change and the controller's request use different channels and arrive in any order. A
+    leader that started with the defaults would for a moment acknowledge records without the topic's
+    `min.insync.replicas`. Kafka's brokers read the configs when they create a log."""
+
+    def __init__(self, load: Callable[[Iterable[str]], Awaitable[None]]) -> None:
+        self._load = load
+
+    def topics(self, body: Any) -> list[str]:
+        """The topics of which the request contains a new partition, sorted. Yields."""
+        if not isinstance(body, LeaderAndIsrRequest):
+            return []
+        topics = {state.topic_name for state in body.ungrouped_partition_states if state.is_new}
+        for topic in body.topic_states:
+            yield_if_due()
+            if any(state.is_new for state in topic.partition_states):
+                topics.add(topic.topic_name)
+        return sorted(topics)
+
+    async def load(self, topics: list[str]) -> Error:
+        """NONE, or REQUEST_TIMED_OUT, upon which the controller retries its request."""
+        try:
+            async with asyncio.timeout(STORE_TIMEOUT_S):
+                await self._load([f"topics/{topic}" for topic in topics])
+        except (StoreError, TimeoutError) as error:
+            log.warning(
+                "LeaderAndIsr rejected: configs of %d new topics (%s, ...) cannot be read from the metadata "
+                "store (%s): the controller retries it",
+                len(topics),
+                topics[0],
+                error or "no answer",
+            )
+            return Error.REQUEST_TIMED_OUT
+        return Error.NONE
 
 
 class ControlRequestHandler:
@@ -114,6 +159,16 @@ class ControlRequestHandler:
             log.exception("Unexpected error handling control request (api key=%d)", request.header.api_key)
             return failure(request, Error.UNKNOWN_SERVER_ERROR)
         return response
+
+
+def applying_metadata(cache: MetadataCache) -> Callable[[UpdateMetadataRequest, int], UpdateMetadataResponse]:
+    """The `apply` of UpdateMetadata: the next image of the cache."""
+
+    def apply(request: UpdateMetadataRequest, version: int) -> UpdateMetadataResponse:
+        cache.apply_update_metadata(request)
+        return UpdateMetadataResponse()
+
+    return apply
 
 
 def _rejected(request: ApiRequest, error: Error) -> ResponseMessage:

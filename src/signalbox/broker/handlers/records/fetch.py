@@ -12,13 +12,12 @@ from collections.abc import Container
 from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import may
 from signalbox.broker.authorization.cluster_action import acts_as_replica
-from signalbox.broker.quotas.throttling import Throttling
+from signalbox.broker.client_quotas import Throttling
 from signalbox.broker.routing.exposed_nodes import node_endpoints
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
-from signalbox.replication.fetch.fetch import replica_id_of
-from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.replication.fetch.fetch import Fetches, replica_id_of
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
@@ -31,14 +30,14 @@ class FetchHandler:
 
     def __init__(
         self,
-        replicas: ReplicaManager,
+        fetches: Fetches,
         cache: MetadataCache,
         authorizer: Authorizer,
         throttling: Throttling,
         peer_listeners: Container[str] = (),
     ) -> None:
         self._throttling = throttling
-        self._replicas = replicas
+        self._fetches = fetches
         self._cache = cache
         self._authorizer = authorizer
         self._peer_listeners = peer_listeners
@@ -49,12 +48,12 @@ class FetchHandler:
         context = request.context
         if replica_id_of(body) >= 0:
             acts = request.replicates = acts_as_replica(self._authorizer, context, self._peer_listeners)
-            fetched = self._replicas.fetch(body, request.header.api_version, lambda _: acts)
+            fetched = self._fetches.fetch(body, request.header.api_version, lambda _: acts)
         else:
             limit = self._throttling.fetch_limit(request)
             if limit is not None:
                 body.max_bytes = min(body.max_bytes, limit)
-            fetched = self._replicas.fetch(
+            fetched = self._fetches.fetch(
                 body,
                 request.header.api_version,
                 lambda topic: may(self._authorizer, context, AclOperation.READ, topic),

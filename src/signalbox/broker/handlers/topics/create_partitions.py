@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import may
+from signalbox.broker.client_quotas import Throttling
 from signalbox.broker.ports import ActiveController
-from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
 from signalbox.common.cooperative_task import yielding
 from signalbox.metadata.cache import MetadataCache

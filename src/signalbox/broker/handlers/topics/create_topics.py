@@ -11,8 +11,8 @@ from collections.abc import Container
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import may, may_on_cluster
+from signalbox.broker.client_quotas import Throttling
 from signalbox.broker.ports import ActiveController
-from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
 from signalbox.common.cooperative_task import yielding
 from signalbox.protocol.api_table import ApiKey

@@ -15,8 +15,8 @@ from collections.abc import Hashable
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import may
+from signalbox.broker.client_quotas import Throttling
 from signalbox.broker.ports import ActiveController
-from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
 from signalbox.common.cooperative_task import yielding
 from signalbox.common.ids import ZERO_UUID

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from signalbox.testing.free_ports import free_ports
-from tests.system.provision import command, jars
+from tests.system.provision import jars, java
 
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
@@ -42,19 +42,19 @@ def apache_kafka(directory: Path, settings: Mapping[str, str] | None = None, lis
     """Runs the node with its files in `directory`, the additional `settings` and one more `listener` (`NAME://host:port`);
     yields its bootstrap address."""
     port, controller_port = free_ports(2)
-    java, class_path = command("java"), jars("kafka44")
+    class_path = jars("kafka44")
     directory.mkdir(parents=True, exist_ok=True)
     properties = directory / "server.properties"
     own = "".join(f"{key}={value}\n" for key, value in (settings or {}).items())
     more = f",{listener}" if listener else ""
     text = _PROPERTIES.format(port=port, controller_port=controller_port, directory=directory, more=more)
     properties.write_text(text + own)
-    storage = [java, "-cp", class_path, "kafka.tools.StorageTool", "format"]
+    storage = [*java(), "-cp", class_path, "kafka.tools.StorageTool", "format"]
     storage += ["-t", "4L6g3nShT-eMCtK--X86sw", "-c", str(properties)]
     subprocess.run(storage, check=True, capture_output=True, timeout=120)
     log = directory / "kafka.log"
     with log.open("wb") as output:
-        node = [java, "-Xmx384m", "-XX:+UseSerialGC", "-cp", class_path, "kafka.Kafka", str(properties)]
+        node = [*java(heap="384m"), "-cp", class_path, "kafka.Kafka", str(properties)]
         process = subprocess.Popen(node, stdout=output, stderr=output)
     try:
         _wait_for_port(port, process, log, time.monotonic() + 90)

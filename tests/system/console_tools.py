@@ -13,9 +13,8 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 
-from tests.system.provision import command, jars, java_class
+from tests.system.provision import jars, java, java_class
 
-_JAVA = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _MAIN = {
     "kafka-topics": "org.apache.kafka.tools.TopicCommand",
     "kafka-configs": "kafka.admin.ConfigCommand",
@@ -61,7 +60,7 @@ def tried(name: str, *arguments: str, text: str = "", timeout_s: float = 60) -> 
     if name not in _JVM_OF_ITS_OWN:
         return _jvm().run(_MAIN[name], text, arguments, timeout_s)
     run = subprocess.run(
-        [command("java"), *_JAVA, "-cp", jars("tools"), _MAIN[name], *arguments],
+        [*java(), "-cp", jars("tools"), _MAIN[name], *arguments],
         input=text,
         capture_output=True,
         text=True,
@@ -74,8 +73,10 @@ class _Jvm:
     """One JVM that runs one tool after the other."""
 
     def __init__(self) -> None:
-        java = [command("java"), *_JAVA, "-cp", java_class("Tools.java", "tools"), "Tools"]
-        self._process = subprocess.Popen(java, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        command = [*java(), "-cp", java_class("Tools.java", "tools"), "Tools"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
         atexit.register(self._process.kill)
 
     def run(self, main: str, text: str, arguments: tuple[str, ...], timeout_s: float) -> Run:

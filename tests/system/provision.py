@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from signalbox.testing.zookeeper import JAR
+from signalbox.testing.zookeeper import JAR, QUICK_JAVA
 
 HERE = Path(__file__).parent
 BUILD = HERE.parents[1] / "build" / "system"
@@ -47,6 +47,11 @@ def command(name: str) -> str:
     if found is None:
         raise RuntimeError(f"{name} is not there although {_PACKAGES[name]} are installed")
     return found
+
+
+def java(*options: str, heap: str = "256m") -> list[str]:
+    """The begin of a command that runs a Java program for a short time, with these options of the JVM."""
+    return [command("java"), f"-Xmx{heap}", *QUICK_JAVA, *options]
 
 
 @cache

@@ -55,6 +55,11 @@ def texts_read() -> Counter[str]:
     return found
 
 
+@cache
+def attributes_read() -> set[str]:
+    return {node.attr for tree in sources().values() for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+
+
 def is_read(name: str) -> bool:
     """True if some code names the key, or the topic config whose default it is."""
     topics = [row.name for row in TOPIC_CONFIG if row.synonym == name]
@@ -75,8 +80,7 @@ def test_what_has_no_effect_is_a_key() -> None:
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda settings: settings.__name__)
 def test_what_is_read_into_settings_is_looked_at(settings: type) -> None:
-    looked_at = {node.attr for tree in sources().values() for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    assert [field.name for field in fields(settings) if field.name not in looked_at] == []
+    assert [field.name for field in fields(settings) if field.name not in attributes_read()] == []
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,16 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from tests.system import provision
 from tests.system.clusters import RoutedCluster, line_of, metric
 from tests.system.conftest import MakeTopic
-from tests.system.provision import command, java_class
+from tests.system.provision import java_class
 from tests.waiting import until
 
 NEEDS = (partial(java_class, "Clients.java", "clients"),)
 pytestmark = pytest.mark.timeout(240)
 
-_JAVA = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
+_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 # NetworkClient of the Java client 4.4.0: if a response of one node arrives in the same poll as REBOOTSTRAP_REQUIRED of
 # another, handling it raises this error. The requests that the rebootstrap cancelled in that poll are never completed:
 # their records, stored or not, fail after delivery.timeout.ms. docs/troubleshooting.md has it as a symptom.
@@ -31,7 +32,7 @@ _MISROUTED = "signalbox_network_socketserver_misroutedconnections_total"
 def java(*arguments: str, **settings: Any) -> subprocess.Popen[str]:
     class_path = java_class("Clients.java", "clients")
     return subprocess.Popen(
-        [command("java"), *_JAVA, "-cp", class_path, "Clients", *arguments],
+        [*provision.java(_QUIET), "-cp", class_path, "Clients", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -12,7 +12,7 @@ from tests.system.interop_security.of_aiokafka import Aiokafka
 from tests.system.interop_security.of_kafka_python import KafkaPython
 from tests.system.interop_security.of_kcat import Kcat
 from tests.system.interop_security.of_librdkafka import Librdkafka
-from tests.system.provision import HERE, command, java_class, node_modules
+from tests.system.provision import HERE, command, java, java_class, node_modules
 
 NEEDS = (
     node_modules,
@@ -20,12 +20,7 @@ NEEDS = (
     partial(java_class, "Security.java", "clients"),
     partial(command, "kcat"),
 )
-_JAVA = (
-    "-Xmx256m",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-)
+_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 _ALLOWED_URLS = "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls="
 
 
@@ -59,7 +54,7 @@ class Clients:
     def _java(self) -> Driver:
         class_path = java_class("Security.java", "clients")
         allowed = _ALLOWED_URLS + ",".join(self._token_urls)
-        return Coprocess([command("java"), *_JAVA, allowed, "-cp", class_path, "Security"], os.environ)
+        return Coprocess([*java(_QUIET, allowed), "-cp", class_path, "Security"], os.environ)
 
 
 def _kafkajs() -> Driver:

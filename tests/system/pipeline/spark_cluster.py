@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pyspark
 
+from signalbox.testing.zookeeper import QUICK_JAVA
+
 START_TIMEOUT_SECONDS = 60
 
 
@@ -25,6 +27,7 @@ def _running(log: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": " ".join(QUICK_JAVA),
         "SPARK_WORKER_DIR": str(log.parent / "work"),
     }
     with log.open("wb") as output:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from signalbox.pipeline.sinks.delta_log import read_table
+from signalbox.testing.zookeeper import QUICK_JAVA
 from tests.pipeline.topics import Topics, json_values
 from tests.system.pipeline.drivers import Driver
 from tests.system.pipeline.spark_cluster import spark_cluster
@@ -44,7 +45,11 @@ def test_a_cluster_makes_the_same_table(
         "master": master,
         "memory": "512m",
         "quick": True,
-        "spark_options": {"spark.executor.memory": "512m", "spark.executor.cores": "2"},
+        "spark_options": {
+            "spark.executor.memory": "512m",
+            "spark.executor.cores": "2",
+            "spark.executor.extraJavaOptions": " ".join(QUICK_JAVA),
+        },
     }
     driver = Driver(tmp_path / "driver.log", options)
     result = driver.result()

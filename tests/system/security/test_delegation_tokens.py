@@ -336,14 +336,7 @@ def test_kafka_39_reads_what_we_store(cluster: Guarded) -> None:
     client.stop()
     client.close()
     assert token.token_id.encode() in changes
-    java = [
-        provision.command("java"),
-        "-Xmx256m",
-        "-cp",
-        provision.java_class("Tokens.java", "kafka39"),
-        "Tokens",
-        SECRET,
-    ]
+    java = [*provision.java(), "-cp", provision.java_class("Tokens.java", "kafka39"), "Tokens", SECRET]
     run = subprocess.run(java, input=payload, capture_output=True, timeout=60)
     assert run.returncode == 0, run.stderr
     owner, requester, renewers, times, hmac, written = run.stdout.decode().splitlines()

@@ -69,7 +69,7 @@ def kafka(folder: Path, secret: dict[str, str]) -> Iterator[tuple[str, str]]:
         }
         file = folder / "server.properties"
         file.write_text("".join(f"{key}={value}\n" for key, value in given.items()))
-        java = [provision.command("java"), "-Xmx384m", "-XX:+UseSerialGC", "-cp", provision.jars("kafka39")]
+        java = [*provision.java(heap="384m"), "-cp", provision.jars("kafka39")]
         with (folder / "broker.log").open("wb") as log:
             process = subprocess.Popen([*java, "kafka.Kafka", str(file)], stdout=log, stderr=log)
         try:

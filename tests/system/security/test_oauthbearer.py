@@ -23,7 +23,7 @@ from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.testing.cluster import Cluster
 from tests.security.issuer import Endpoint, HttpResponder, Issuer, answering, forged, key_file, key_set
-from tests.system.provision import command, java_class
+from tests.system.provision import java, java_class
 
 NEEDS = (partial(java_class, "Renewal.java", "clients"),)
 pytestmark = pytest.mark.spec("L7")
@@ -205,7 +205,7 @@ def test_brokers_log_in_at_each_other_with_tokens_of_an_endpoint_and_renew_them(
             assert set(in_sync) == {2}
 
 
-_JAVA = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
+_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 
 
 def test_the_java_client_renews_its_session_with_new_tokens(cluster: Cluster, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_the_java_client_renews_its_session_with_new_tokens(cluster: Cluster, tm
         path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={tokens.url}"
         run = subprocess.run(
-            [command("java"), *_JAVA, allowed, "-cp", class_path, "Renewal", str(path), "java", "14"],
+            [*java(_QUIET, allowed), "-cp", class_path, "Renewal", str(path), "java", "14"],
             capture_output=True,
             text=True,
             timeout=100,

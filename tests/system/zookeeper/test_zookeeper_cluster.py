@@ -224,7 +224,7 @@ def shell(connect: str, *commands: str) -> list[str]:
 
 def kafka39(main: str, *arguments: str, text: str = "") -> str:
     """The output of a program of Apache Kafka 3.9."""
-    java = [provision.command("java"), "-Xmx256m", "-cp", provision.jars("kafka39"), main, *arguments]
+    java = [*provision.java(), "-cp", provision.jars("kafka39"), main, *arguments]
     run = subprocess.run(java, input=text, capture_output=True, text=True, timeout=90)
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout

@@ -51,8 +51,7 @@ def kafka_broker(folder: Path, connect: str) -> Iterator[str]:
     ]
     properties.write_text("\n".join(lines) + "\n")
     command = [
-        provision.command("java"),
-        "-Xmx512m",
+        *provision.java(heap="512m"),
         "-cp",
         provision.jars("kafka39") + ":/usr/share/java/slf4j-simple.jar",
         "kafka.Kafka",

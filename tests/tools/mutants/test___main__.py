@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[3]
-SOURCE = "src/signalbox/controller/topics/topic_control.py"
+SOURCE = "src/signalbox/client/cluster/rebootstrap.py"
 
 
 def test_a_few_mutants_of_one_file() -> None:

@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing chaos fuzz words mutants clean
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing trace-leadership chaos fuzz words mutants clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -70,6 +70,11 @@ bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours in 
 
 bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside Apache Kafka 4.4 and 3.9 (needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.admin $(if $(QUICK),--quick) $(if $(SAVE),--save)
+
+CHANGES ?= 100
+
+trace-leadership: $(STAMP)  ## where the milliseconds of a change of leadership go beside load: CHANGES=n
+	$(BIN)/python -m bench.trace_leadership --changes $(CHANGES)
 
 bench-sizing: $(STAMP)  ## memory and processor time of 3, 6 and 12 brokers on this host (2 minutes): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.sizing $(if $(QUICK),--quick) $(if $(SAVE),--save)

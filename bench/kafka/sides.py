@@ -158,6 +158,10 @@ class Ours(Side):
         lines = self._page(self.active_controller()).decode().splitlines()
         return next(float(line.removeprefix(wanted)) for line in lines if line.startswith(wanted))
 
+    def metrics_pages(self) -> str:
+        """The metrics pages of all nodes, one after the other."""
+        return "".join(self._page(node_id).decode() for node_id in self._cluster.brokers)
+
     def _page(self, node_id: int) -> bytes:
         with urllib.request.urlopen(self._cluster.brokers[node_id].ready["metrics"], timeout=60) as page:
             read: bytes = page.read()

@@ -42,9 +42,7 @@ class Measured:
 def measure_side(side: Side, changes: int, seconds: float) -> Measured:
     """Starts the side, measures it idle and loaded, stops it."""
     try:
-        side.start()
-        side.create_topic(_LOAD_TOPIC, _LOAD_PARTITIONS, 1)
-        moves = Moves(side)
+        moves = prepared(side)
         with saturated(side):  # warms a JVM too
             moves.milliseconds(max(3, changes // 10))
         time.sleep(_WARM_S)
@@ -56,6 +54,13 @@ def measure_side(side: Side, changes: int, seconds: float) -> Measured:
     finally:
         side.stop()
     return Measured(side.name, idle_metadata, idle_leadership, loaded_metadata, loaded_leadership, applied)
+
+
+def prepared(side: Side) -> Moves:
+    """Starts the side and creates the topics of the load and of the changes."""
+    side.start()
+    side.create_topic(_LOAD_TOPIC, _LOAD_PARTITIONS, 1)
+    return Moves(side)
 
 
 @contextmanager

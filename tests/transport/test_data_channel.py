@@ -131,6 +131,34 @@ def test_the_last_frames_decide_the_class() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.spec("C5")
+def test_a_large_frame_that_one_read_brings_makes_the_channel_heavy() -> None:
+    async def main() -> None:
+        async with data_channel() as (_, owner, client):
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+            before = owner.channel.bytes_in
+            await client_sends(client, framed(bytes(LARGE_FRAME_BYTES)))  # the loop has not read meanwhile
+            await owner.frames.get()
+            assert owner.channel.bytes_in - before == LARGE_FRAME_BYTES + 4
+            assert class_of(owner) is TrafficClass.HEAVY
+
+    asyncio.run(main())
+
+
+@pytest.mark.spec("C5")
+def test_a_large_frame_that_begins_in_a_backlog_makes_the_channel_heavy() -> None:
+    async def main() -> None:
+        async with data_channel() as (_, owner, client):
+            owner.mute_on_frame = True
+            client.send(framed(b"1") + framed(bytes(2 * LARGE_FRAME_BYTES))[:100])
+            assert await owner.frames.get() == b"1"
+            assert class_of(owner) is TrafficClass.LIGHT
+            owner.channel.unmute()
+            await until(lambda: class_of(owner) is TrafficClass.HEAVY)
+
+    asyncio.run(main())
+
+
 def test_a_muted_channel_delivers_nothing_and_does_not_spin() -> None:
     async def main() -> None:
         async with data_channel() as (loop, owner, client):

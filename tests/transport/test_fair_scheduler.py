@@ -131,6 +131,40 @@ def test_a_member_counts_until_its_work_is_over() -> None:
     assert "m" not in fair
 
 
+def test_members_that_are_gone_are_forgotten() -> None:
+    """Two members have work for ever; a thousand others have one work each."""
+    clock, queue = HandSetClock(), MemberQueue()
+
+    def work(more: bool) -> bool:
+        clock.now += 1.0
+        return more
+
+    for name in ("a", "b"):
+        queue.add(name, lambda: work(more=True))
+    for number in range(1_000):
+        queue.add(f"gone {number}", lambda: work(more=False))
+        while len(queue.works) > 2:
+            queue.run_next(clock, clock())
+    assert len(queue._ends) < 100
+
+
+def test_new_members_do_not_stop_one_that_has_work() -> None:
+    """As in connection churn: at every moment there is a member that has used no time yet."""
+    clock, queue = HandSetClock(), MemberQueue()
+    backlog = Backlog("old", clock, [1.0])
+    queue.add("old", backlog.work)
+
+    def work() -> bool:
+        clock.now += 1.0
+        return False
+
+    queue.add("new", work)
+    for number in range(1_000):
+        queue.add(f"new {number}", work)
+        queue.run_next(clock, clock())
+    assert backlog.served > 30, "more members come than can be served: it has the share of one"
+
+
 def test_a_failed_work_is_logged_and_the_next_one_runs(caplog: pytest.LogCaptureFixture) -> None:
     clock, fair = HandSetClock(), FairScheduler()
     ran: list[str] = []

@@ -67,6 +67,11 @@ def test_a_ready_socket_is_work_unless_it_is_the_named_one(loop: NodeEventLoop) 
         each.close()
 
 
+def test_a_stop_is_work(loop: NodeEventLoop) -> None:
+    loop.stop()
+    assert loop.has_work(-1)
+
+
 def test_a_signal_is_work(loop: NodeEventLoop) -> None:
     loop.add_signal_handler(signal.SIGUSR1, lambda: None)
     os.kill(os.getpid(), signal.SIGUSR1)

@@ -315,14 +315,16 @@ class LogManager:
         the group calls this again."""
         for directory in self.directories:
             incomplete = []
-            while directory.awaiting_write:
-                waiting, directory.awaiting_write = directory.awaiting_write, []
-                for log in waiting:
-                    if log.writes_in_pieces:
-                        incomplete.append(log)
-                    else:
-                        log.complete_group()
-            directory.awaiting_write = incomplete
+            try:
+                while directory.awaiting_write:
+                    waiting, directory.awaiting_write = directory.awaiting_write, []
+                    for log in waiting:
+                        if log.writes_in_pieces:
+                            incomplete.append(log)
+                        else:
+                            log.complete_group()
+            finally:
+                directory.awaiting_write[:0] = incomplete
 
     def _correct_checkpoints(self, directory: LogDirectory) -> None:
         try:

@@ -88,6 +88,8 @@ class DataChannel(ChannelOutput):
             return
         self.active_at = self._loop.now
         self.bytes_in += count
+        if count >= LARGE_FRAME_BYTES:
+            self._note_expected_size(count)  # the next frame gets its own buffer, and slices
         if count > SIZE_BYTES and _read_size(view)[0] == count - SIZE_BYTES < reader.max_frame_bytes:
             try:
                 reader.on_frame(view[SIZE_BYTES:count], None)
@@ -170,8 +172,17 @@ class DataChannel(ChannelOutput):
         self._corked = False
         if reader.backlog is not None:
             self._defer_backlog()
-        if reader.current_frame_bytes >= LARGE_FRAME_BYTES:
-            self._note_expected_size(reader.current_frame_bytes)
+        self._note_large_frame(count)
+
+    def _note_large_frame(self, count: int = 0) -> None:
+        """`count` bytes arrived with one read. So many are also as much work as a large frame."""
+        largest = max(count, self._reader.current_frame_bytes)
+        if largest >= LARGE_FRAME_BYTES:
+            self._note_expected_size(largest)
+
+    def _deliver_backlog(self) -> None:
+        super()._deliver_backlog()
+        self._note_large_frame()
 
     def _receive_failed(self, error: OSError) -> None:
         if not isinstance(error, BlockingIOError | InterruptedError):

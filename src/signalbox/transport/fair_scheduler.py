@@ -7,9 +7,11 @@ of another class at most, and a flood of light requests leaves the others their 
 same rule holds between connections; works of one connection run in their order. LIGHT connections are handled in the
 order in which they became ready, by the data loop itself: their events are too cheap for an account of each.
 
-The rule (start-time fair scheduling): a work starts at the virtual time `max(virtual time of the queue, end of the
-member's last work)`, ends at its start plus the seconds that it took, and the earliest start is next. There are no
-sockets here, and the clock is a parameter.
+The rule (start-time fair scheduling): a work starts at the end of its member's last work, or at the virtual time if
+that is later and the member had no work; it ends at its start plus the seconds that it took, and the earliest start is
+next. The virtual time is the start of the running work; between members it advances by at least the time used, divided
+by the number of members with work, so that members which always are new ones do not stop those that have work. There
+are no sockets here, and the clock is a parameter.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from enum import IntEnum
 from heapq import heappop, heappush
+
+_KEPT_ENDS = 64  # of members without work, before they are looked through
 
 log = logging.getLogger("signalbox.transport")
 
@@ -52,7 +56,7 @@ class MemberQueue:
         works = self.works.get(member)
         if works is None:
             self.works[member] = deque((work,))
-            self._push(member)
+            self._push(member, max(self._virtual_time, self._ends.get(member, 0.0)))
         else:
             works.append(work)
 
@@ -60,7 +64,8 @@ class MemberQueue:
         """Run the next work; returns its member and the time afterwards. Its errors are logged. The member counts as
         one with work until its work is over."""
         start, _, member = heappop(self._starts)
-        self._virtual_time = start
+        before, members = self._virtual_time, len(self.works)
+        self._virtual_time = max(before, start)
         works = self.works[member]
         work = works.popleft()
         try:
@@ -69,18 +74,24 @@ class MemberQueue:
         except Exception:
             log.exception("Unexpected error in an event of the data plane")
         ended = clock()
-        self._ends[member] = start + ended - now
+        self._ends[member] = end = start + ended - now
+        self._virtual_time = max(self._virtual_time, before + (ended - now) / members)
         if works:
-            self._push(member)
+            self._push(member, end)
         else:
             del self.works[member]
-            if not self.works:
-                self._ends.clear()  # no member waits: none is owed time
+            self._forget_ends()
         return member, ended
 
-    def _push(self, member: Hashable) -> None:
+    def _forget_ends(self) -> None:
+        """An end that is not later than the virtual time has no influence any more: its member may be gone."""
+        if not self.works:
+            self._ends.clear()  # no member waits: none is owed time
+        elif len(self._ends) > 2 * len(self.works) + _KEPT_ENDS:
+            self._ends = {member: end for member, end in self._ends.items() if end > self._virtual_time}
+
+    def _push(self, member: Hashable, start: float) -> None:
         self._entries += 1
-        start = max(self._virtual_time, self._ends.get(member, 0.0))
         heappush(self._starts, (start, self._entries, member))
 
 

@@ -24,8 +24,9 @@ class NodeEventLoop(asyncio.SelectorEventLoop):
         self._descriptors = select.epoll.fromfd(os.dup(selector.fileno()))  # the same set; asyncio closes its own
 
     def has_work(self, besides: int) -> bool:
-        """Whether a callback, a timer that is due, or a ready descriptor other than `besides` waits for a round."""
-        if self._ready:  # type: ignore[attr-defined]  # asyncio's queue of callbacks
+        """Whether a callback, a timer that is due, a ready descriptor other than `besides`, or the end of the loop
+        waits for a round."""
+        if self._ready or self._stopping:  # type: ignore[attr-defined]  # asyncio's queue of callbacks
             return True
         timers = self._scheduled  # type: ignore[attr-defined]  # asyncio's heap of timers
         if timers and timers[0].when() <= self.time():

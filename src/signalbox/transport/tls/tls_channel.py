@@ -150,7 +150,7 @@ class TlsDataChannel(DataChannel):
                     return
                 if target is None:
                     reader.feed(shared, 0, count)
-                    largest = max(largest, reader.current_frame_bytes)
+                    largest = max(largest, count, reader.current_frame_bytes)
                 elif count == len(target) and reader.current_frame_bytes >= LARGE_FRAME_BYTES:
                     self._deliver_in_slices(count)
                     break

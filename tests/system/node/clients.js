@@ -40,10 +40,25 @@ async function consumeInGroup() {
   return { distinct: new Set(values).size, headers: headers >= COUNT }
 }
 
+/* kafkajs asks for the leaders of a new topic once, and gives up if the broker does not know the topic yet: as in Kafka,
+   a broker that forwards CreateTopics returns before its own metadata has the topic (KIP-590). */
+async function known(admin, name) {
+  const deadline = Date.now() + 60_000
+  for (;;) {
+    try {
+      return await admin.fetchTopicMetadata({ topics: [name] })
+    } catch (error) {
+      if (error.type !== 'UNKNOWN_TOPIC_OR_PARTITION' || Date.now() > deadline) throw error
+    }
+  }
+}
+
 async function administer() {
   const admin = kafka.admin()
   await admin.connect()
-  const created = await admin.createTopics({ topics: [{ topic: `${topic}-js`, numPartitions: 2, replicationFactor: 3 }] })
+  const wanted = { topic: `${topic}-js`, numPartitions: 2, replicationFactor: 3 }
+  const created = await admin.createTopics({ topics: [wanted], waitForLeaders: false })
+  await known(admin, wanted.topic)
   const cluster = await admin.describeCluster()
   const metadata = await admin.fetchTopicMetadata({ topics: [topic] })
   const offsets = await admin.fetchTopicOffsets(topic)

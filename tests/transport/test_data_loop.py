@@ -357,6 +357,19 @@ def test_many_heavy_sockets_that_wait_are_not_watched_until_their_works_are_done
     asyncio.run(main())
 
 
+def test_the_interest_of_a_socket_that_is_not_in_the_set_cannot_be_changed() -> None:
+    async def main() -> None:
+        loop = DataLoop(asyncio.get_running_loop())
+        worker = Worker(loop, 0.0, [], "gone")
+        loop.unregister(worker.ours)
+        with pytest.raises(FileNotFoundError):
+            loop.modify(worker.ours, WRITE)
+        worker.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
 def test_a_member_changes_its_class_behind_its_works() -> None:
     async def main() -> None:
         log: list[str] = []

@@ -131,8 +131,11 @@ class DataLoop:
         self._set_callback(fd, member, traffic_class)
 
     def modify(self, sock: socket.socket, interest: int) -> None:
+        """Raises FileNotFoundError if `sock` is not in the set."""
         fd = sock.fileno()
-        registered = self._registered[fd]
+        registered = self._registered.get(fd)
+        if registered is None:
+            raise FileNotFoundError(f"file descriptor {fd} is not in the set")
         registered.interest = interest
         if registered.member not in self._unwatched:
             self._epoll.modify(fd, interest)

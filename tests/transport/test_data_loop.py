@@ -328,6 +328,48 @@ def test_heavy_events_wait_for_light_ones_and_still_have_their_share() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.spec("C5")
+def test_many_heavy_sockets_that_wait_are_not_watched_until_their_works_are_done() -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop(), budget_us=200)
+        heavies = [Worker(loop, 0.0002, log, f"heavy {number}") for number in range(100)]
+        for heavy in heavies:
+            loop.reclassify(heavy.ours, heavy, TrafficClass.HEAVY)
+            heavy.theirs.send(b"x")
+        await until(lambda: len(loop._unwatched) > 50)
+        light = Worker(loop, 0.0, log, "light")
+        light.theirs.send(b"x")
+        gone = next(each for each in heavies if each in loop._unwatched)
+        gone.close()
+        heavies.remove(gone)
+        changed = next(each for each in heavies if each in loop._unwatched)
+        loop.modify(changed.ours, WRITE)  # counts when its works are done: a socket that can be written to is ready
+        del log[:]
+        await until(lambda: all(log.count(each.name) >= 3 for each in heavies))
+        assert "light" in log
+        assert log.count(gone.name) == 0
+        for worker in (*heavies, light):
+            worker.close()
+        assert not loop._unwatched
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_the_interest_of_a_socket_that_is_not_in_the_set_cannot_be_changed() -> None:
+    async def main() -> None:
+        loop = DataLoop(asyncio.get_running_loop())
+        worker = Worker(loop, 0.0, [], "gone")
+        loop.unregister(worker.ours)
+        with pytest.raises(FileNotFoundError):
+            loop.modify(worker.ours, WRITE)
+        worker.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
 def test_a_member_changes_its_class_behind_its_works() -> None:
     async def main() -> None:
         log: list[str] = []

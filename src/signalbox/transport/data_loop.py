@@ -39,6 +39,7 @@ WRITE = select.EPOLLOUT
 HANGUP = select.EPOLLHUP | select.EPOLLERR
 _MAX_EVENTS = 256
 _SLICES_AT_ONCE = 2  # of a task: each costs a poll of the sets and a round of asyncio
+_MAX_REPORTED = 32  # of members that wait; the sockets of others are not watched meanwhile
 _STAGING_BYTES = 262_144  # several small file slices and the bytes between them
 
 
@@ -53,6 +54,7 @@ class LoopMember(Hashable, Protocol):
 @dataclass(slots=True)
 class _Registered:
     member: LoopMember
+    interest: int
     traffic_class: TrafficClass
 
 
@@ -81,6 +83,7 @@ class DataLoop:
         self._members: dict[int, Callable[[int], None]] = {}
         self._registered: dict[int, _Registered] = {}
         self._fair = FairScheduler()
+        self._unwatched: dict[Hashable, int] = {}  # descriptors of members that wait
         self._ready: list[tuple[int, int]] = []
         self._only_event = False
         self._runnable: list[Callable[[], None]] = []
@@ -124,16 +127,25 @@ class DataLoop:
         """Add `sock`; `member.on_events` is called while it is ready for `interest`."""
         fd = sock.fileno()
         self._epoll.register(fd, interest)
-        self._registered[fd] = _Registered(member, traffic_class)
+        self._registered[fd] = _Registered(member, interest, traffic_class)
         self._set_callback(fd, member, traffic_class)
 
     def modify(self, sock: socket.socket, interest: int) -> None:
-        self._epoll.modify(sock.fileno(), interest)
+        """Raises FileNotFoundError if `sock` is not in the set."""
+        fd = sock.fileno()
+        registered = self._registered.get(fd)
+        if registered is None:
+            raise FileNotFoundError(f"file descriptor {fd} is not in the set")
+        registered.interest = interest
+        if registered.member not in self._unwatched:
+            self._epoll.modify(fd, interest)
 
     def unregister(self, sock: socket.socket) -> None:
         """Remove `sock` from the set, before it is closed. Works of its member still run."""
         fd = sock.fileno()
-        if self._registered.pop(fd, None) is not None:
+        registered = self._registered.pop(fd, None)
+        if registered is not None:
+            self._unwatched.pop(registered.member, None)
             del self._members[fd]
             self._epoll.unregister(fd)
 
@@ -261,15 +273,27 @@ class DataLoop:
         while fair.waiting and not (handled and now >= deadline):
             self._overdue_at = now + 2 * self._budget
             now = fair.run_next(clock, now)
+            if self._unwatched:
+                self._watch_again(fair.ended)
             handled = True
         return handled
 
+    def _watch_again(self, member: Hashable | None) -> None:
+        """The works of `member` are done."""
+        fd = self._unwatched.pop(member, None)
+        if fd is not None:
+            self._epoll.modify(fd, self._registered[fd].interest)
+
     def _on_fair_events(self, fd: int, events: int) -> None:
-        """A socket of a fair class is ready: it waits until it is next. Reported again while it waits."""
+        """A socket of a fair class is ready: it waits until it is next. It is reported again while it waits; if many
+        do, that would cost more than their works."""
         fair = self._fair
         registered = self._registered[fd]
         member = registered.member
         if member in fair:
+            if len(fair) > _MAX_REPORTED and member not in self._unwatched:
+                self._unwatched[member] = fd
+                self._epoll.modify(fd, 0)
             return
         if registered.traffic_class is TrafficClass.LIGHT:  # its queued works are done
             self._members[fd] = member.on_events

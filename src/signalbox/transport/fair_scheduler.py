@@ -96,10 +96,12 @@ class MemberQueue:
 
 
 class FairScheduler:
-    """The shares of the three classes, and the works of REPLICATION and HEAVY. `waiting`: whether there are any."""
+    """The shares of the three classes, and the works of REPLICATION and HEAVY. `waiting`: whether there are any.
+    `ended`: the member whose last work has just ended, None if it has more."""
 
     def __init__(self) -> None:
         self.waiting = False
+        self.ended: Hashable | None = None
         self._replication, self._heavy = MemberQueue(), MemberQueue()
         self._queue_of: dict[Hashable, MemberQueue] = {}
         self._light_end = 0.0
@@ -140,7 +142,9 @@ class FairScheduler:
         member, ended = queue.run_next(clock, now)
         self._virtual_time = start
         queue.end = start + ended - now
+        self.ended = None
         if member not in queue.works:
+            self.ended = member
             del self._queue_of[member]
             if not self._queue_of:
                 self.waiting = False

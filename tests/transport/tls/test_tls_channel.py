@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import socket
 import ssl
@@ -122,6 +123,35 @@ def test_a_large_file_slice_is_encrypted_in_pieces(tmp_path: Path) -> None:
                 assert owner.channel.queued_bytes > 0
                 assert await answer(reader) == b"head" + content + b"tail"
                 assert owner.channel.queued_bytes == 0
+
+    asyncio.run(main())
+
+
+@pytest.mark.spec("C5")
+def test_a_long_response_through_tls_is_sent_in_several_works(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with tls_channel() as (_, owner, client, context):
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+            reader, _writer = await dial(client, context)
+            await owner.ready.wait()
+            content = os.urandom(8_000_000)
+            flushed = []
+            flush = type(owner.channel).flush
+
+            class Counting(type(owner.channel)):  # type: ignore[misc]
+                __slots__ = ()
+
+                def flush(self) -> None:
+                    flushed.append(self.queued_bytes)
+                    flush(self)
+
+            owner.channel.__class__ = Counting
+            (tmp_path / "segment").write_bytes(content)
+            with (tmp_path / "segment").open("rb") as file:
+                owner.send(FileSlice(file.fileno(), 0, len(content)))
+                assert await answer(reader) == content
+            largest = max(before - after for before, after in itertools.pairwise([*flushed, 0]))
+            assert largest <= 2_000_000, "a work encrypts for a few slices only"
 
     asyncio.run(main())
 

@@ -67,8 +67,8 @@ class TlsDataChannel(DataChannel):
                 if not self._wire.size_bytes and not self._encrypt_next():
                     break
                 count += self._wire.flush(self._sock)
-                if self._wire.size_bytes:
-                    break
+                if self._wire.size_bytes or self._loop.overdue():
+                    break  # the rest is sent when the socket is reported as writable, which may be at once
         except OSError as error:
             self.close(f"sending failed: {error}")
             return

@@ -38,6 +38,7 @@ READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
 HANGUP = select.EPOLLHUP | select.EPOLLERR
 _MAX_EVENTS = 256
+_HEAVY_BUDGETS = 3  # for works of HEAVY and REPLICATION between two polls: a poll costs a tenth of a work, or more
 _SLICES_AT_ONCE = 2  # of a task: each costs a poll of the sets and a round of asyncio
 _MAX_REPORTED = 32  # of members that wait; the sockets of others are not watched meanwhile
 _STAGING_BYTES = 262_144  # several small file slices and the bytes between them
@@ -270,6 +271,7 @@ class DataLoop:
             handled = self._handle_events(clock, deadline)
             fair.charge_light(clock() - began)
         now = clock()
+        deadline += (_HEAVY_BUDGETS - 1) * self._budget
         while fair.waiting and not (handled and now >= deadline):
             self._overdue_at = now + 2 * self._budget
             now = fair.run_next(clock, now)

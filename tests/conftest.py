@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.shared_bytecode import import_own_share
 from tests.skip_rule import read_allowed_skips, unexpected_skips
 from tests.spec_numbers import mark_by_number, marks
 from tests.system_marker import SYSTEM, mark_system
@@ -38,6 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", mark)
     config.addinivalue_line("markers", SYSTEM)
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    import_own_share(session.config)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses

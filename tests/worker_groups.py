@@ -18,6 +18,8 @@ _FIRST = (
     "tests/pipeline",
     "tests/system/pipeline",
     "tests/tools/chaos",
+    "tests/tools/mutants",
+    "tests/wiring",
     "tests/system/controller/test_two_bounces.py",
     "tests/system/listeners/test_rolling_listeners.py",
     "tests/system/storage/test_lost_directories.py",

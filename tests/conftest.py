@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.shared_bytecode import import_own_share
 from tests.skip_rule import read_allowed_skips, unexpected_skips
 from tests.spec_numbers import mark_by_number, marks
 from tests.system_marker import SYSTEM, mark_system
 from tests.threads_left import stack_of, threads_left
-from tests.worker_groups import GroupScheduling, order_items
+from tests.worker_groups import GroupScheduling, import_own_share, order_items
 
 _THREAD_TIMEOUT_S = 10.0
 _THREADS, _SKIPS = "signalbox_threads", "signalbox_skips"  # keys of a parallel worker's report at its end

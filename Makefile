@@ -40,8 +40,11 @@ lint: $(STAMP)  ## format, lint, types, import contracts
 WORKERS ?= $(shell nproc)
 PARALLEL = -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
+# The file system in memory, if it has 2 GB free: on a disk a fifth of the time of `unit` is writing and fsync.
+MEMORY := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk '$$1 > 2000000 && NR == 2 {print "/dev/shm"}')
+
 unit: $(STAMP)  ## the tests that need nothing but Python: WORKERS=n
-	$(BIN)/python -m pytest $(PARALLEL) tests --ignore=tests/system -m "not system"
+	$(if $(MEMORY),TMPDIR=$(MEMORY) )$(BIN)/python -m pytest $(PARALLEL) -o tmp_path_retention_policy=failed tests --ignore=tests/system -m "not system"
 
 system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs: WORKERS=n
 	$(BIN)/python -m pytest $(PARALLEL) tests/system tests/pipeline tests/tools -m system

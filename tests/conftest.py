@@ -15,7 +15,7 @@ from tests.skip_rule import read_allowed_skips, unexpected_skips
 from tests.spec_numbers import mark_by_number, marks
 from tests.system_marker import SYSTEM, mark_system
 from tests.threads_left import stack_of, threads_left
-from tests.worker_groups import GroupScheduling, order_items
+from tests.worker_groups import GroupScheduling, import_own_share, order_items
 
 _THREAD_TIMEOUT_S = 10.0
 _THREADS, _SKIPS = "signalbox_threads", "signalbox_skips"  # keys of a parallel worker's report at its end
@@ -38,6 +38,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", mark)
     config.addinivalue_line("markers", SYSTEM)
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    import_own_share(session.config)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses

@@ -34,7 +34,7 @@ from tests.client.loopback_cluster import LoopbackCluster
 
 pytestmark = pytest.mark.spec("F5")
 
-_DEADLINE_MS = 2_000  # of rows that must reach the deadline
+_DEADLINE_MS = 1_000  # of rows that must reach the deadline
 _AMPLE_MS = 60_000  # of the other rows: they must not reach it on a busy machine
 _SLACK_S = 30.0  # the machine may be busy; without a deadline the request would never end
 _SETTINGS = ConnectionSettings(client_id="9", connect_timeout_ms=1_000, request_timeout_ms=10_000)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,13 +19,13 @@ CONTENT = os.urandom(1 << 20)
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Iterator[int]:
-    path = tmp_path / "segment"
-    path.write_bytes(CONTENT)
-    descriptor = os.open(path, os.O_RDWR)
-    os.fsync(descriptor)
-    yield descriptor
-    os.close(descriptor)
+def file() -> Iterator[int]:
+    """On a disk: `tmp_path` may be in memory, which has no cold pages."""
+    with tempfile.TemporaryFile(dir="/var/tmp") as made:
+        made.write(CONTENT)
+        made.flush()
+        os.fsync(made.fileno())
+        yield made.fileno()
 
 
 def evict(page_cache: PageCache, piece: FileSlice) -> None:

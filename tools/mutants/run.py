@@ -42,7 +42,14 @@ class FileResult:
     failing: frozenset[str] = frozenset()
 
 
-def run_file(root: Path, source: str, mirror: str, numbers: Sequence[int], line_tests: LineTests) -> FileResult:
+def run_file(
+    root: Path,
+    source: str,
+    mirror: str,
+    numbers: Sequence[int],
+    line_tests: LineTests,
+    shortest_timeout_s: float = _SHORTEST_TIMEOUT_S,
+) -> FileResult:
     """Runs the mutants with these numbers; `mirror` is the source's test file."""
     os.chdir(root)
     mutations = FileMutations(source, (root / source).read_text())
@@ -55,7 +62,7 @@ def run_file(root: Path, source: str, mirror: str, numbers: Sequence[int], line_
         pytest.main([*_OPTIONS, "--collect-only", *all_tests])  # loads what the tests import, once
     module = importlib.import_module(source.removeprefix("src/").removesuffix(".py").replace("/", "."))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        runner = _Runner(Path(folder), line_tests.seconds)
+        runner = _Runner(Path(folder), line_tests.seconds, shortest_timeout_s)
         failing = runner.failing(all_tests)
         alive, untested, unchanged = [], 0, 0
         for mutant, found in zip(mutants, chosen, strict=True):
@@ -80,9 +87,10 @@ class _Runner:
     """Runs tests in forks. Each has a temporary directory of its own, deleted afterwards: a fork that is killed deletes
     nothing, and two processes that share pytest's would delete each other's."""
 
-    def __init__(self, folder: Path, seconds: Mapping[str, float]) -> None:
+    def __init__(self, folder: Path, seconds: Mapping[str, float], shortest_timeout_s: float) -> None:
         self._temporary = folder / "pytest"
         self._seconds = seconds
+        self._shortest_timeout_s = shortest_timeout_s
 
     def failing(self, tests: Sequence[str]) -> frozenset[str]:
         """The tests that fail without a mutant; all, if pytest does not come to its end."""
@@ -94,7 +102,7 @@ class _Runner:
     def run(self, tests: Sequence[str], change: Callable[[], bool]) -> int:
         """pytest's exit code after `change`, or _NO_CHANGE."""
         usual_s = sum(self._seconds[test] for test in tests)
-        return self._fork(tests, change, max(_SHORTEST_TIMEOUT_S, _TIMEOUT_FACTOR * usual_s))
+        return self._fork(tests, change, max(self._shortest_timeout_s, _TIMEOUT_FACTOR * usual_s))
 
     def _fork(
         self,

@@ -10,9 +10,11 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from tests.architecture.banned_words import banned_words, load_rules
+from tests.architecture.excess import Excess
 from tests.architecture.source_tree import repository_files
 
 from tools.words.own_names import all_words
@@ -37,12 +39,17 @@ def main(arguments: Sequence[str] | None = None, root: Path = _ROOT) -> int:
         print(f"{word}: {', '.join(found[:_PLACES_SHOWN])}{more}")
     if unknown:
         print("Use a plain English word or Kafka's; a term that is needed gets a row in docs/glossary.md.")
-    excesses = banned_words(repository_files(), load_rules())
-    banned = [place for excess in excesses for place in excess.places if place.path.startswith(chosen)]
+    banned = [place for excess in _excesses() for place in excess.places if place.path.startswith(chosen)]
     for hit in banned:
         print(hit)
     print(f"{len(places)} words: {len(unknown)} unknown, {len(banned)} banned")
     return 1 if unknown or banned else 0
+
+
+@cache
+def _excesses() -> tuple[Excess, ...]:
+    """The banned words of the whole repository, whatever part of it is listed."""
+    return tuple(banned_words(repository_files(), load_rules()))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from signalbox.testing.cluster import Cluster
+from signalbox.testing.zookeeper import QUICK_JAVA
 from tests.system.provision import command
 from tests.waiting import until
 
@@ -21,7 +22,8 @@ KEY = "listener.name.client.ssl.keystore.location"
 
 
 def keytool(*arguments: str) -> str:
-    done = subprocess.run([command("keytool"), *arguments], check=True, capture_output=True, text=True)
+    quick = (f"-J{option}" for option in QUICK_JAVA)
+    done = subprocess.run([command("keytool"), *quick, *arguments], check=True, capture_output=True, text=True)
     return done.stdout
 
 

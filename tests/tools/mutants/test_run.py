@@ -22,7 +22,7 @@ count = number_of_mutants(root, "src/larger.py")
 test = f"test_larger.py::{sys.argv[2]}"
 line_tests = LineTests({2: {test}}, {test: 0.1})
 try:
-    result = run_file(root, "src/larger.py", "test_larger.py", list(range(count)), line_tests)
+    result = run_file(root, "src/larger.py", "test_larger.py", list(range(count)), line_tests, float(sys.argv[3]))
 except TestsFailed as error:
     print("failed", error)
 else:
@@ -31,12 +31,12 @@ else:
 """
 
 
-def run(folder: Path, body: str, test: str = "test_it") -> str:
+def run(folder: Path, body: str, test: str = "test_it", shortest_timeout_s: float = 10.0) -> str:
     (folder / "src").mkdir()
     (folder / "src" / "larger.py").write_text(SOURCE)
     (folder / "test_larger.py").write_text(f"from larger import larger\n\n\ndef test_it():\n    {body}\n")
     done = subprocess.run(
-        [sys.executable, "-c", RUN, str(folder), test],
+        [sys.executable, "-c", RUN, str(folder), test, str(shortest_timeout_s)],
         cwd=_ROOT,
         capture_output=True,
         text=True,
@@ -67,4 +67,4 @@ def test_a_test_that_is_not_found_is_an_error(tmp_path: Path) -> None:
 
 def test_a_mutant_that_never_ends_is_killed(tmp_path: Path) -> None:
     body = "\n    ".join(("import time", "if larger(1, 1):", "    time.sleep(1_000)", "assert larger(2, 1)"))
-    assert run(tmp_path, body) == "3 2 0 []"
+    assert run(tmp_path, body, shortest_timeout_s=2.0) == "3 2 0 []"

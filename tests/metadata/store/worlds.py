@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import MetadataStore
+from signalbox.metadata.store.port import Delete, KeyMissing, MetadataStore
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 
 
@@ -130,6 +131,15 @@ class SqliteWorld:
     async def close(self) -> None:
         for store in self._participants:
             await store.close()
+
+
+async def delete_when_it_exists(store: MetadataStore, path: str) -> None:
+    """For a commit beside the one that creates the entry: the order of two that run at the same time is not certain."""
+    deleted = False
+    while not deleted:
+        with suppress(KeyMissing):
+            await store.commit([Delete(path)])
+            deleted = True
 
 
 WORLDS: dict[str, Callable[[Path], World]] = {"memory": MemoryWorld, "sqlite": SqliteWorld}

@@ -49,7 +49,7 @@ class Rounds:
         )
 
 
-class InTurn(Generic[S]):
+class Interleaved(Generic[S]):
     """Ours and a reference, both ready to be measured; one of them is measured at a time. A reference that fails is
     reported, and not measured again. `reference` is None then."""
 

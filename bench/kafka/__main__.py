@@ -19,11 +19,11 @@ from bench import c_programs
 from bench.kafka.apache import ApacheKafka
 from bench.kafka.measurements import Measurements, Plan
 from bench.kafka.sides import Ours, Side
-from bench.kafka.starts import Starts, start_in_turn
+from bench.kafka.starts import Starts, start_interleaved
 from bench.measured.recording import command_line, parse
 from bench.noise import OtherProcesses, ended_children_seconds
 from bench.processes import work_folder
-from bench.rounds import InTurn, Rounds
+from bench.rounds import Interleaved, Rounds
 from bench.table import Row, Table
 
 FULL = Plan(rounds=5, starts=3, jit=6.0, idle=2.0, small=1.0, warm=1.0, bulk=2.0, admin=8)
@@ -31,7 +31,7 @@ QUICK = Plan(rounds=2, starts=1, jit=2.0, idle=1.0, small=0.5, warm=0.5, bulk=1.
 _SETTLE_S = 3.0
 
 
-def rows(ready: Rounds, sides: InTurn[Side], plan: Plan) -> Iterator[Row]:
+def rows(ready: Rounds, sides: Interleaved[Side], plan: Plan) -> Iterator[Row]:
     """Every row, as soon as it is measured."""
     rounds, measured = plan.rounds, Measurements(plan)
     yield ready.row("time to ready, s", 0.2)
@@ -67,7 +67,7 @@ def main() -> int:
     ours, kafka = Starts(Ours, folder / "ours"), Starts(ApacheKafka, folder / "kafka")
     table, others = Table("bench-kafka"), OtherProcesses(ended_children_seconds)
     try:
-        ready, sides = start_in_turn(InTurn(ours, kafka), plan.starts)
+        ready, sides = start_interleaved(Interleaved(ours, kafka), plan.starts)
         table.head("ratio = ours / Kafka, the median of the rounds' ratios, which may be at most `bound`")
         for row in rows(ready, sides, plan):
             table.add(row)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bench.kafka.sides import Side
-from bench.rounds import InTurn, Rounds
+from bench.rounds import Interleaved, Rounds
 
 
 class Starts:
@@ -55,11 +55,11 @@ class Starts:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def start_in_turn(starts: InTurn[Starts], rounds: int) -> tuple[Rounds, InTurn[Side]]:
+def start_interleaved(starts: Interleaved[Starts], rounds: int) -> tuple[Rounds, Interleaved[Side]]:
     """The times to ready of all rounds, and the two sides of the last round."""
     ready = Rounds((), ())
     if rounds > 1:
         ready = starts.measure(Starts.ready_once, rounds - 1)["ready"]
     last = starts.measure(Starts.ready, 1)["ready"]
     reference = None if starts.reference is None else starts.reference.side
-    return ready + last if rounds > 1 else last, InTurn(starts.ours.side, reference)
+    return ready + last if rounds > 1 else last, Interleaved(starts.ours.side, reference)

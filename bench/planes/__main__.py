@@ -32,7 +32,7 @@ from bench.planes.loads import Kind, busy, kinds
 from bench.planes.stage import Stage
 from bench.poll_gaps import quantile, read_gaps
 from bench.processes import work_folder
-from bench.rounds import InTurn, Rounds
+from bench.rounds import Interleaved, Rounds
 from bench.table import Row, Spread, Table, absolute
 
 _GUARD = {"authorizer.class.name": "bench.planes.many_acls.ManyAcls"}
@@ -97,7 +97,7 @@ def rows_of_both_sides(folder: Path, only: str, plan: Plan, zookeeper: bool) -> 
         return
     with ExitStack() as running:
         ours = _started(running, Ours(folder / "ours"), plan)
-        sides = InTurn(ours, _reference(running, folder / "kafka", plan))
+        sides = Interleaved(ours, _reference(running, folder / "kafka", plan))
         sides.measure(BesideLoad.warm, 1)
         found = sides.measure(BesideLoad.measure, plan.rounds)
         yield from rows_beside_load(found)
@@ -107,7 +107,7 @@ def rows_of_both_sides(folder: Path, only: str, plan: Plan, zookeeper: bool) -> 
     if zookeeper:
         with ExitStack() as running:
             former = _started(running, KafkaOnZooKeeper(folder / "kafka-3.9", control_plane=True), plan)
-            alone = InTurn(former, None)
+            alone = Interleaved(former, None)
             alone.measure(BesideLoad.warm, 1)
             found = alone.measure(BesideLoad.measure, plan.rounds)
             yield from rows_of_one_side(former.name, loaded_and_idle(found), {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
-from bench.rounds import InTurn, Rounds
+from bench.rounds import Interleaved, Rounds
 from bench.table import Spread
 
 A_SLOW_ROUND = Rounds((10.0, 30.0, 11.0), (20.0, 60.0, 21.0))
@@ -53,20 +53,20 @@ def recording(calls: list[str], failing_at: int = 99) -> Callable[[str], Mapping
     return measure
 
 
-def test_the_sides_take_turns_and_warm_rounds_do_not_count() -> None:
+def test_the_sides_alternate_and_warm_rounds_do_not_count() -> None:
     calls: list[str] = []
-    found = InTurn("ours", "reference").measure(recording(calls), 2, warm=1)
+    found = Interleaved("ours", "reference").measure(recording(calls), 2, warm=1)
     assert calls == ["ours", "reference"] * 3
     assert found == {"cost": Rounds((3.0, 5.0), (4.0, 6.0)), "ours only": Rounds((1.0, 1.0))}
 
 
 def test_without_a_reference_only_ours_is_measured() -> None:
-    assert InTurn("ours", None).measure(recording([]), 2)["cost"] == Rounds((1.0, 2.0))
+    assert Interleaved("ours", None).measure(recording([]), 2)["cost"] == Rounds((1.0, 2.0))
 
 
 def test_a_reference_that_fails_is_reported_and_not_measured_again(capsys: pytest.CaptureFixture[str]) -> None:
     calls: list[str] = []
-    sides = InTurn("ours", "reference")
+    sides = Interleaved("ours", "reference")
     found = sides.measure(recording(calls, failing_at=2), 3)
     assert calls == ["ours", "reference", "ours", "reference", "ours"]
     assert found["cost"] == Rounds((1.0, 3.0, 5.0))
@@ -79,4 +79,4 @@ def test_ours_that_fails_ends_the_bench() -> None:
         raise RuntimeError(side)
 
     with pytest.raises(RuntimeError, match="ours"):
-        InTurn("ours", "reference").measure(measure, 1)
+        Interleaved("ours", "reference").measure(measure, 1)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from bench.kafka.sides import Side
-from bench.kafka.starts import Starts, start_in_turn
-from bench.rounds import InTurn
+from bench.kafka.starts import Starts, start_interleaved
+from bench.rounds import Interleaved
 
 events: list[str] = []
 
@@ -50,8 +50,8 @@ def no_events() -> None:
 
 
 def test_only_the_nodes_of_the_last_round_are_kept(tmp_path: Path) -> None:
-    starts = InTurn(Starts(Nodes, tmp_path / "ours"), Starts(Nodes, tmp_path / "reference"))
-    ready, sides = start_in_turn(starts, 2)
+    starts = Interleaved(Starts(Nodes, tmp_path / "ours"), Starts(Nodes, tmp_path / "reference"))
+    ready, sides = start_interleaved(starts, 2)
     once = ["start ours", "kill ours", "start reference", "kill reference"]
     assert events == [*once, "start ours", "start reference"]
     assert len(ready.ours) == len(ready.reference) == 2
@@ -60,8 +60,8 @@ def test_only_the_nodes_of_the_last_round_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_reference_that_cannot_be_started_is_missing(tmp_path: Path) -> None:
-    starts = InTurn(Starts(Nodes, tmp_path / "ours"), Starts(Nodes, tmp_path / "without java"))
-    ready, sides = start_in_turn(starts, 3)
+    starts = Interleaved(Starts(Nodes, tmp_path / "ours"), Starts(Nodes, tmp_path / "without java"))
+    ready, sides = start_interleaved(starts, 3)
     assert ready.row("time to ready, s", 0.2).holds is False
     assert len(ready.ours) == 3
     assert sides.reference is None

@@ -11,7 +11,7 @@ from bench.rounds import Interleaved, Rounds
 
 
 class Starts:
-    """The nodes of one side, which each start creates anew, in a folder of its own below `folder`."""
+    """The nodes of one side, which each start creates, in a folder of its own below `folder`."""
 
     def __init__(self, make: Callable[[Path], Side], folder: Path) -> None:
         self._make = make

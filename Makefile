@@ -65,10 +65,10 @@ chaos: $(STAMP)  ## brokers, network and store hurt under load: DURATION=120 (se
 bench: $(STAMP)  ## what requests cost, beside a C broker built here or beside another commit (3 minutes; needs gcc): BASE=commit QUICK=1 SAVE=1
 	$(BIN)/python -m bench $(if $(BASE),--base $(BASE)) $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
-bench-planes: $(STAMP)  ## the control plane and light requests beside a busy data plane, Apache Kafka 4.4 beside ours: QUICK=1 ZOOKEEPER=1 SAVE=1
+bench-planes: $(STAMP)  ## the control plane and light requests beside a busy data plane, five rounds in turn with Apache Kafka 4.4 (8 minutes): QUICK=1 ZOOKEEPER=1 SAVE=1
 	$(BIN)/python -m bench.planes $(if $(QUICK),--quick) $(if $(SAVE),--save) $(if $(ZOOKEEPER),--zookeeper)
 
-bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours in turn (needs mvn and Java): QUICK=1 SAVE=1
+bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours, five rounds in turn (6 minutes; needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.kafka $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
 bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside Apache Kafka 4.4 and 3.9 (needs mvn and Java): QUICK=1 SAVE=1

@@ -8,7 +8,6 @@ average of 10 on two cores, a commit beside itself gave ratios from 0.95 to 1.29
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from bench import data_plane
 from bench.processes import resident_mib
+from bench.rounds import Rounds
 from bench.subject import Subject
 from bench.table import Row, at_most
 
@@ -66,9 +66,8 @@ def rows(folder: Path, site: Path, only: str, rounds: int, seconds: float) -> It
 
 def comparison(metric: str, costs: list[tuple[float, float]]) -> Row:
     """The row of one load: the medians of both sides, and the median of the rounds' ratios, which has the bound."""
-    this, base = (statistics.median(column) for column in zip(*costs, strict=True))
-    ratio = statistics.median(ours / theirs for ours, theirs in costs)
-    return Row(metric, this, base, ratio, BOUND, ratio <= BOUND)
+    this, base = zip(*costs, strict=True)
+    return Rounds(this, base).row(metric, BOUND)
 
 
 @contextmanager

@@ -28,6 +28,7 @@ class Subject:
     ) -> None:
         own = {
             "log.retention.check.interval.ms": "50",
+            "log.initial.task.delay.ms": "0",  # the topic's size is limited from the first second on
             "signalbox.data.plane.measure.polls": str(measure_polls).lower(),
         }
         self._cluster = ProcessCluster(folder, 1, overrides={**own, **(overrides or {})})

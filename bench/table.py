@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -14,10 +15,29 @@ _HEAD = f"{'metric':70}{'ours':>11}{'reference':>11}{'ratio':>8}{'bound':>8}"
 
 
 @dataclass(frozen=True)
+class Spread:
+    """The lowest and the highest figure of the rounds."""
+
+    ours: tuple[float, float]
+    reference: tuple[float, float] | None = None
+    ratio: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, ours: Sequence[float], reference: Sequence[float] = (), ratios: Sequence[float] = ()) -> Spread:
+        """Of all figures; sides without figures have none."""
+        return cls(*((min(each), max(each)) if each else None for each in (ours, reference, ratios)))  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        named = (("ours", self.ours), ("reference", self.reference), ("ratio", self.ratio))
+        return ", ".join(f"{name} {_text(ends[0])}..{_text(ends[1])}" for name, ends in named if ends)
+
+
+@dataclass(frozen=True)
 class Row:
     """One line. `ratio` is compared with `bound`; in a row without a reference its own figure is (`ratio` is None
     then). A row without a bound is not checked: `holds` is None, and it is counted separately. The metric ends with a
-    comma and its unit. `lower_bound`: the figure must be at least `bound`, not at most."""
+    comma and its unit. `lower_bound`: the figure must be at least `bound`, not at most. `spread`: of the rounds whose
+    medians the figures are."""
 
     metric: str
     ours: float
@@ -26,6 +46,7 @@ class Row:
     bound: float | None
     holds: bool | None
     lower_bound: bool = False
+    spread: Spread | None = None
 
 
 def at_most(metric: str, ours: float, reference: float, bound: float | None) -> Row:
@@ -69,8 +90,9 @@ class Table:
     def add(self, row: Row) -> None:
         self.rows.append(row)
         holds = {True: "holds", False: "FAILS", None: ""}[row.holds]
+        rounds = f"  {row.spread}" if row.spread else ""
         print(f"{row.metric:70}{_cell(row.ours, 11)}{_cell(row.reference, 11)}{_cell(row.ratio, 8)}"
-              f"{_cell(row.bound, 8)}  {holds}", flush=True)  # fmt: skip
+              f"{_cell(row.bound, 8)}  {holds:5}{rounds}".rstrip(), flush=True)  # fmt: skip
 
     def note_noise(self, percent: float) -> None:
         """`percent` of a core was used by processes that are no part of the bench. If that is too much, ratios are not
@@ -102,5 +124,8 @@ class Table:
 def _cell(value: float | None, width: int) -> str:
     if value is None:
         return " " * width
-    text = f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"
-    return f"{text:>{width}}"
+    return f"{_text(value):>{width}}"
+
+
+def _text(value: float) -> str:
+    return f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"

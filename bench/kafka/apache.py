@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import signal
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tests.system.provision import command
 
 from bench.kafka import quorum
-from bench.kafka.sides import RETENTION_CHECK_MS, Side
+from bench.kafka.sides import RETENTION, Side
 from signalbox.testing.free_ports import free_ports
 
 _POM = Path(__file__).parent / "pom.xml"
@@ -27,9 +27,17 @@ controller.listener.names=CONTROLLER
 log.dirs={folder}/logs
 num.partitions=1
 auto.create.topics.enable=false
-log.retention.check.interval.ms={retention_check_ms}
-log.initial.task.delay.ms=0
 """
+
+
+def server_properties(
+    folder: Path, node_id: int, port: int, controller_ports: Sequence[int], settings: Mapping[str, str]
+) -> str:
+    """The content of one node's file; `settings` are keys beside those that both sides have."""
+    voters = ",".join(f"{voter}@127.0.0.1:{at}" for voter, at in enumerate(controller_ports, 1))
+    values = {"node_id": node_id, "voters": voters, "port": port, "controller_port": controller_ports[node_id - 1]}
+    own = "".join(f"{key}={value}\n" for key, value in {**RETENTION, **settings}.items())
+    return _PROPERTIES.format(folder=folder, **values) + own
 
 
 def libraries(pom: Path = _POM) -> Path:
@@ -46,6 +54,7 @@ class ApacheKafka(Side):
     """`prepare` formats the storage; only `launch` is measured."""
 
     name = "Apache Kafka 4.4.0"
+    compiles_at_run_time = True
 
     def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         super().__init__()
@@ -56,16 +65,19 @@ class ApacheKafka(Side):
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     def prepare(self) -> None:
-        voters = ",".join(f"{n}@127.0.0.1:{port}" for n, port in enumerate(self._controller_ports, 1))
-        for node_id, (port, controller_port) in enumerate(zip(self._ports, self._controller_ports, strict=True), 1):
+        java = [command("java"), "-cp", self._class_path, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
+        formats = []
+        for node_id, port in enumerate(self._ports, 1):
             folder = self._folder / f"kafka-{node_id}"
             folder.mkdir(parents=True)
-            values = {"node_id": node_id, "voters": voters, "port": port, "controller_port": controller_port}
-            values["retention_check_ms"] = RETENTION_CHECK_MS
-            own = "".join(f"{key}={value}\n" for key, value in self._settings.items())
-            (folder / "server.properties").write_text(_PROPERTIES.format(folder=folder, **values) + own)
-            java = [command("java"), "-cp", self._class_path, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
-            subprocess.run([*java, "-c", str(folder / "server.properties")], check=True, capture_output=True)
+            text = server_properties(folder, node_id, port, self._controller_ports, self._settings)
+            (folder / "server.properties").write_text(text)
+            run = [*java, "-c", str(folder / "server.properties")]
+            formats.append(subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+        for process in formats:
+            output, _ = process.communicate()
+            if process.returncode:
+                raise RuntimeError(f"the storage was not formatted: {output}")
 
     def launch(self) -> None:
         for node_id in (1, 2, 3):

@@ -1,6 +1,8 @@
 """The bulk clients, each in a process of its own: librdkafka by confluent-kafka, the same for both clusters.
 
-python -m bench.kafka.clients produce|endtoend BOOTSTRAP TOPIC SECONDS
+python -m bench.kafka.clients produce|endtoend BOOTSTRAP TOPIC WARM_SECONDS SECONDS
+
+Each prints `warm` after its first seconds, which do not count, and its figures as a JSON line at the end of the others.
 """
 
 from __future__ import annotations
@@ -18,31 +20,41 @@ _RATE = 1_000
 _PARTITIONS = 6
 
 
-def produce(bootstrap: str, topic: str, seconds: float) -> dict[str, float]:
-    """1 KB records with acks=all at the highest rate of one producer with default settings."""
+def produce(bootstrap: str, topic: str, warm_s: float, seconds: float) -> None:
+    """1 KB records with acks=all at the highest rate of one producer with default settings. `bytes`: acknowledged."""
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
-    failed = [0]
+    acknowledged, failed, sent = 0, 0, 0
 
     def on_delivery(error: object, message: object) -> None:
-        failed[0] += error is not None
+        nonlocal acknowledged, failed
+        acknowledged += error is None
+        failed += error is not None
 
-    sent, started = 0, time.monotonic()
-    while time.monotonic() - started < seconds:
-        for _ in range(200):
-            try:
-                producer.produce(topic, _RECORD, partition=sent % _PARTITIONS, on_delivery=on_delivery)
-                sent += 1
-            except BufferError:
-                producer.poll(0.005)
-        producer.poll(0)
-    left = producer.flush(60)
-    taken = time.monotonic() - started
-    if left or failed[0]:
-        raise SystemExit(f"{failed[0]} records failed, {left} are not acknowledged")
-    return {"bytes": sent * len(_RECORD), "seconds": taken}
+    def send_for(seconds: float) -> float:
+        nonlocal sent
+        started = time.monotonic()
+        while (taken := time.monotonic() - started) < seconds:
+            for _ in range(200):
+                try:
+                    producer.produce(topic, _RECORD, partition=sent % _PARTITIONS, on_delivery=on_delivery)
+                    sent += 1
+                except BufferError:
+                    producer.poll(0.005)
+            producer.poll(0)
+        return taken
+
+    send_for(warm_s)
+    before = acknowledged
+    print("warm", flush=True)
+    taken = send_for(seconds)
+    print(json.dumps({"bytes": (acknowledged - before) * len(_RECORD), "seconds": taken}), flush=True)
+    if failed:
+        raise SystemExit(f"{failed} records failed")
+    producer.purge()  # what is queued beyond the measurement
+    producer.flush(10)
 
 
-def end_to_end(bootstrap: str, topic: str, seconds: float) -> dict[str, float]:
+def end_to_end(bootstrap: str, topic: str, warm_s: float, seconds: float) -> None:
     """1,000 records per second with acks=all; the time from `produce` to the consumer, in milliseconds."""
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": "bench", "fetch.queue.backoff.ms": 5, "enable.auto.commit": False}
@@ -61,11 +73,11 @@ def end_to_end(bootstrap: str, topic: str, seconds: float) -> dict[str, float]:
 
     reader = threading.Thread(target=consume)
     reader.start()
-    time.sleep(2)
+    time.sleep(1)
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
     due = started = time.monotonic()
     count = 0
-    while due - started < seconds:
+    while due - started < warm_s + seconds:
         producer.produce(topic, f"{time.monotonic():<20.9f}".encode() + _RECORD[20:], partition=count % _PARTITIONS)
         producer.poll(0)
         count += 1
@@ -76,13 +88,13 @@ def end_to_end(bootstrap: str, topic: str, seconds: float) -> dict[str, float]:
     stop.set()
     reader.join()
     consumer.close()
-    warm = sorted(latencies[len(latencies) // 5 :])
     if len(latencies) < count * 0.9:
         raise SystemExit(f"{len(latencies)} of {count} records came back")
-    return {"p50_ms": statistics.median(warm), "p99_ms": warm[int(len(warm) * 0.99)]}
+    warm = sorted(latencies[int(warm_s * _RATE) :])
+    print("warm", flush=True)
+    print(json.dumps({"p50_ms": statistics.median(warm), "p99_ms": warm[int(len(warm) * 0.99)]}), flush=True)
 
 
 if __name__ == "__main__":
-    _, what, bootstrap, topic, seconds = sys.argv
-    task = {"produce": produce, "endtoend": end_to_end}[what]
-    print(json.dumps(task(bootstrap, topic, float(seconds))))
+    _, what, bootstrap, topic, warm_s, seconds = sys.argv
+    {"produce": produce, "endtoend": end_to_end}[what](bootstrap, topic, float(warm_s), float(seconds))

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.system import provision
 
 from bench.kafka.apache import end, libraries
-from bench.kafka.sides import RETENTION_CHECK_MS, Ours, Side, metadata, until
+from bench.kafka.sides import RETENTION, Ours, Side, metadata, until
 from signalbox.testing.free_ports import free_ports
 from signalbox.testing.zookeeper import serves
 
@@ -31,8 +31,6 @@ inter.broker.listener.name=REPLICATION
 log.dirs={folder}/logs
 num.partitions=1
 auto.create.topics.enable=false
-log.retention.check.interval.ms={retention_check_ms}
-log.initial.task.delay.ms=0
 """
 _CONTROL_PLANE = "control.plane.listener.name=CONTROL\n"
 
@@ -59,13 +57,15 @@ class ZooKeeper:
 class KafkaOnZooKeeper(Side):
     """One ZooKeeper server, three brokers."""
 
+    compiles_at_run_time = True
     forwards_creations = False
 
     def __init__(self, folder: Path, *, control_plane: bool) -> None:
         super().__init__()
         self.name = "Apache Kafka 3.9.2" + (" with a control plane" if control_plane else "")
         self._folder = folder
-        self._properties = _BROKER + (_CONTROL_PLANE if control_plane else "")
+        retention = "".join(f"{key}={value}\n" for key, value in RETENTION.items())
+        self._properties = _BROKER + retention + (_CONTROL_PLANE if control_plane else "")
         self._zookeeper: ZooKeeper | None = None
         self._brokers: dict[int, subprocess.Popen[bytes]] = {}
 
@@ -79,7 +79,6 @@ class KafkaOnZooKeeper(Side):
             folder.mkdir()
             port, replication, control = free_ports(3)
             values = {"node_id": node_id, "port": port, "replication": replication, "control": control}
-            values |= {"retention_check_ms": RETENTION_CHECK_MS}
             text = self._properties.format(folder=folder, zookeeper=self._zookeeper.address, **values)
             (folder / "server.properties").write_text(text)
             self.restart(node_id)

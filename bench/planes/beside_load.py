@@ -7,53 +7,77 @@ also: the part of a change between the controller's decision and the brokers' re
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from bench import frames
 from bench.c_programs import Load, probe
 from bench.kafka.sides import Side, metadata
 from bench.planes.leadership import Moves
-from bench.table import Row, absolute, at_most
+from bench.rounds import Rounds
+from bench.table import Row, absolute
 
 _LOAD_TOPIC, _LOAD_PARTITIONS = "load", 6
 _BATCH_BYTES, _RECORDS, _CONNECTIONS = 1_048_576, 1_000, 8
-_FOREVER_S, _WARM_S = 3_600.0, 2.0
+_FOREVER_S, _WARM_S, _SETTLE_S = 3_600.0, 2.0, 1.0
 _METADATA_A_SECOND = 100
 _OF_KAFKA = 0.3
-_QUANTILES = {"p50": 0.5, "p99": 0.99}
+QUANTILES = {"p50": 0.5, "p99": 0.99}
 _METADATA_BOUNDS_MS = (4.0, 20.0)
 _LEADERSHIP_BOUNDS_MS = (45.0, 120.0)
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Durations in milliseconds, sorted. `applied`: quantiles by `_QUANTILES`, None where a side has no such trace."""
+class BesideLoad:
+    """One side, started. `changes` of leadership and seconds of Metadata requests in each half of a round."""
 
-    name: str
-    idle_metadata: Sequence[float]
-    idle_leadership: Sequence[float]
-    metadata: Sequence[float]
-    leadership: Sequence[float]
-    applied: Sequence[float | None]
+    def __init__(self, side: Side, changes: int, seconds: float) -> None:
+        self._side = side
+        self._changes = changes
+        self._seconds = seconds
+        self._moves = prepared(side)
+
+    @property
+    def name(self) -> str:
+        """Of the side."""
+        return self._side.name
+
+    def close(self) -> None:
+        """Closes the connections; the side goes on."""
+        self._moves.close()
+
+    def warm(self) -> Mapping[str, float]:
+        """What a round does, beside load: a JVM and the memory of the logs need it."""
+        with saturated(self._side):
+            _round_trips(self._side, self._seconds)
+            self._moves.milliseconds(max(3, self._changes // 2))
+        return {}
+
+    def measure(self) -> Mapping[str, float]:
+        """One round: idle, then beside load. Quantiles in milliseconds, by `figure`."""
+        time.sleep(_SETTLE_S)
+        idle = self._durations()
+        with saturated(self._side):
+            loaded = self._durations()
+        figures = {}
+        for what in _NAMES:
+            for label, share in QUANTILES.items():
+                figures[figure(what, label)] = quantile(loaded[what], share)
+                figures[figure(what, label, idle=True)] = quantile(idle[what], share)
+        return figures
+
+    def applied(self) -> Mapping[str, float]:
+        """Milliseconds from decisions of the controller to LeaderAndIsr applied, by quantile; empty if not known."""
+        quantiles = {label: self._side.until_applied_ms(share) for label, share in QUANTILES.items()}
+        return {label: found for label, found in quantiles.items() if found is not None}
+
+    def _durations(self) -> dict[str, list[float]]:
+        metadata_ms = _round_trips(self._side, self._seconds)
+        return {"metadata": metadata_ms, "leadership": self._moves.milliseconds(self._changes)}
 
 
-def measure_side(side: Side, changes: int, seconds: float) -> Measured:
-    """Starts the side, measures it idle and loaded, stops it."""
-    try:
-        moves = prepared(side)
-        with saturated(side):  # warms a JVM too
-            moves.milliseconds(max(3, changes // 10))
-        time.sleep(_WARM_S)
-        idle_metadata, idle_leadership = _round_trips(side, seconds), moves.milliseconds(changes)
-        with saturated(side):
-            loaded_metadata, loaded_leadership = _round_trips(side, seconds), moves.milliseconds(changes)
-        applied = [side.until_applied_ms(share) for share in _QUANTILES.values()]
-        moves.close()
-    finally:
-        side.stop()
-    return Measured(side.name, idle_metadata, idle_leadership, loaded_metadata, loaded_leadership, applied)
+def figure(what: str, label: str, *, idle: bool = False) -> str:
+    """The name of a quantile of one round."""
+    return f"{'idle ' if idle else ''}{what} {label}"
 
 
 def prepared(side: Side) -> Moves:
@@ -86,33 +110,32 @@ def saturated(side: Side) -> Iterator[None]:
             process.communicate()
 
 
-def rows_beside_load(ours: Measured, reference: Measured | None) -> Iterator[Row]:
+def rows_beside_load(found: Mapping[str, Rounds]) -> Iterator[Row]:
     """Our figures with bounds of their own, then as shares of the reference; rows without a reference fail."""
     for what, bounds in (("metadata", _METADATA_BOUNDS_MS), ("leadership", _LEADERSHIP_BOUNDS_MS)):
-        durations: Sequence[float] = getattr(ours, what)
-        for (label, share), bound in zip(_QUANTILES.items(), bounds, strict=True):
-            found = quantile(durations, share)
-            yield absolute(f"{_NAMES[what]}, beside 24 connections of 1 MB, {label}, ms", found, bound)
-            metric = f"{_NAMES[what]}, beside 24 connections of 1 MB, ours / Kafka, {label}, ms"
-            if reference is None:
-                yield Row(metric, found, None, None, _OF_KAFKA, False)
-            else:
-                yield at_most(metric, found, quantile(getattr(reference, what), share), _OF_KAFKA)
-    for measured in (ours, reference):
-        if measured is not None:
-            yield from rows_of_one_side(measured)
+        for label, bound in zip(QUANTILES, bounds, strict=True):
+            rounds = found[figure(what, label)]
+            yield rounds.own_row(f"{_NAMES[what]}, beside 24 connections of 1 MB, {label}, ms", bound)
+            yield rounds.row(f"{_NAMES[what]}, beside 24 connections of 1 MB, ours / Kafka, {label}, ms", _OF_KAFKA)
 
 
-def rows_of_one_side(measured: Measured) -> Iterator[Row]:
+def rows_of_one_side(name: str, loaded_and_idle: Mapping[str, Rounds], applied: Mapping[str, float]) -> Iterator[Row]:
     """The loaded and the idle figure of each quantile, without bounds."""
-    for label, share in _QUANTILES.items():
-        for what in _NAMES:
-            loaded, idle = getattr(measured, what), getattr(measured, f"idle_{what}")
-            metric = f"{measured.name}: {_NAMES[what]}, saturated / idle, {label}, ms"
-            yield at_most(metric, quantile(loaded, share), quantile(idle, share), None)
-    for label, found in zip(_QUANTILES, measured.applied, strict=True):
-        if found is not None:
-            yield absolute(f"{measured.name}: decision to LeaderAndIsr applied, {label}, ms", found, None)
+    for label in QUANTILES:
+        for what, title in _NAMES.items():
+            rounds = loaded_and_idle[figure(what, label)]
+            yield rounds.row(f"{name}: {title}, saturated / idle, {label}, ms", None)
+    for label, found in applied.items():
+        yield absolute(f"{name}: decision to LeaderAndIsr applied, {label}, ms", found, None)
+
+
+def loaded_and_idle(found: Mapping[str, Rounds], *, reference: bool = False) -> dict[str, Rounds]:
+    """The loaded figures of one side beside its idle ones."""
+    names = [figure(what, label) for what in _NAMES for label in QUANTILES]
+    sides = {name: (found[name], found["idle " + name]) for name in names}
+    if reference:
+        return {name: Rounds(loaded.reference, idle.reference) for name, (loaded, idle) in sides.items()}
+    return {name: Rounds(loaded.ours, idle.ours) for name, (loaded, idle) in sides.items()}
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:

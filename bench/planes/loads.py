@@ -18,6 +18,7 @@ from bench.subject import PRODUCE_TOPIC
 _STOP_S = 60.0
 _PRODUCERS, _PRODUCE_BYTES, _PRODUCE_RECORDS = 16, 1_048_576, 1_000
 _FOREVER_S = 3_600.0
+_METADATA_BYTES = 26  # of one partition with one replica: error, index, leader and its epoch, three lists of nodes
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,9 @@ def peer(kind: str, port: int, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def _repeat(stage: Stage, name: str, frame: frames.Frame, connections: int) -> subprocess.Popen[str]:
-    return peer("repeat", stage.port, frame_file(stage.folder, name, frame), connections)
+def _repeat(stage: Stage, name: str, frame: frames.Frame, connections: int, answer_bytes: int) -> subprocess.Popen[str]:
+    """Each response has at least `answer_bytes`: an error would be a light load."""
+    return peer("repeat", stage.port, frame_file(stage.folder, name, frame), connections, answer_bytes)
 
 
 def _produce(stage: Stage) -> list[subprocess.Popen[str]]:
@@ -107,7 +109,7 @@ def _slow_consumers(stage: Stage) -> list[subprocess.Popen[str]]:
 
 
 def _metadata(stage: Stage) -> list[subprocess.Popen[str]]:
-    return [_repeat(stage, "metadata", frames.everything(), 8)]
+    return [_repeat(stage, "metadata", frames.everything(), 8, MANY_PARTITIONS * _METADATA_BYTES)]
 
 
 def _rebalance(stage: Stage) -> list[subprocess.Popen[str]]:
@@ -119,11 +121,11 @@ def _topics(stage: Stage) -> list[subprocess.Popen[str]]:
 
 
 def _list_offsets(stage: Stage) -> list[subprocess.Popen[str]]:
-    return [_repeat(stage, "list-offsets", frames.list_offsets(PRODUCE_TOPIC, 600_000), 2)]
+    return [_repeat(stage, "list-offsets", frames.list_offsets(PRODUCE_TOPIC, 600_000), 2, 10_000_000)]
 
 
 def _wide_fetch(stage: Stage) -> list[subprocess.Popen[str]]:
-    return [_repeat(stage, "wide-fetch", frames.wide_fetch(PRODUCE_TOPIC, 300_000), 2)]
+    return [_repeat(stage, "wide-fetch", frames.wide_fetch(PRODUCE_TOPIC, 300_000), 2, 10_000_000)]
 
 
 def frame_file(folder: Path, name: str, frame: frames.Frame) -> Path:

@@ -30,6 +30,7 @@ _JOIN_VERSION, _SYNC_VERSION, _FIND_VERSION, _HEARTBEAT_VERSION = 9, 5, 3, 4
 _ASK_AGAIN_S, _BEGUN_S = 0.1, 60.0
 _GROUP = "bench-group"
 _SUBSCRIPTION = b"\0\0\0\0\0\1\0\1p\0\0\0\4"  # plus four bytes of user data, which cause a rebalance when they change
+_BATCH_BYTES = 1_048_576
 _SLOW_READ_BYTES, _SLOW_READ_EVERY_S = 16_384, 0.01
 
 
@@ -44,10 +45,12 @@ class Asked:
     async def dial(cls, port: int) -> Asked:
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
-    async def ask(self, frame: bytes) -> bytes:
-        """The payload of the response."""
+    async def ask(self, frame: bytes, at_least: int = 0) -> bytes:
+        """The payload of the response. RuntimeError: it has fewer bytes than a load of this name must cause."""
         self.writer.write(frame)
         size = int.from_bytes(await self._reader.readexactly(4))
+        if size < at_least:
+            raise RuntimeError(f"a response of {size} bytes, not of {at_least} or more")
         return await self._reader.readexactly(size)
 
     async def request(self, key: ApiKey, version: int, body: object) -> object:
@@ -65,14 +68,14 @@ class Peers:
     def __init__(self) -> None:
         self.done = 0
 
-    async def repeat(self, port: int, frame_file: str, connections: str) -> None:
-        """Sends the frame of a file repeatedly."""
+    async def repeat(self, port: int, frame_file: str, connections: str, at_least: str = "0") -> None:
+        """Sends the frame of a file repeatedly; each response has at least so many bytes."""
         frame = read_frame(frame_file)
 
         async def one() -> None:
             peer = await Asked.dial(port)
             while True:
-                await peer.ask(frame)
+                await peer.ask(frame, int(at_least))
                 self.done += 1
 
         await _together(one for _ in range(int(connections)))
@@ -121,7 +124,7 @@ class Peers:
         async def one(seed: int) -> None:
             dice, peer = random.Random(seed), await Asked.dial(port)
             while True:
-                await peer.ask(fetch_at(topic, 0, dice.randrange(int(offsets)), 1_048_576).data)
+                await peer.ask(fetch_at(topic, 0, dice.randrange(int(offsets)), _BATCH_BYTES).data, _BATCH_BYTES)
                 self.done += 1
 
         await _together([evict, *((lambda seed=seed: one(seed)) for seed in range(int(connections)))])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.table import Row, Table, absolute, at_least, at_most
+from bench.table import Row, Spread, Table, absolute, at_least, at_most
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,13 @@ def test_ratios_are_not_evaluated_beside_other_work(capsys: pytest.CaptureFixtur
         table.note_noise(percent)
         assert [row.holds for row in table.rows] == holds
     assert capsys.readouterr().out.count("not evaluated: ratio") == 1
+
+
+def test_the_spread_of_the_rounds_stands_beside_the_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    spread = Spread.of([1.0, 3.0, 2.0], [400.0, 500.0], [0.25, 0.5])
+    Table("bench-of-a-test").add(replace(at_most("ratio", 2.0, 450.0, 1.0), spread=spread))
+    assert "holds  ours 1.00..3.00, reference 400..500, ratio 0.25..0.50" in capsys.readouterr().out
+    assert str(Spread.of([1.0, 3.0])) == "ours 1.00..3.00"
 
 
 def test_rows_without_a_bound_are_counted_apart(

@@ -138,7 +138,7 @@ def test_no_other_request_is_sent_behind_one_without_a_response(behind: Any) -> 
     with_channel(test)
 
 
-def test_both_requests_in_flight_are_sent_again_in_order_when_the_connection_is_lost() -> None:
+def test_both_requests_in_flight_are_retried_in_order_when_the_connection_is_lost() -> None:
     async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
         released = held_leader_and_isr(broker, None, LeaderAndIsrResponse())
         responses = [channel.send(LeaderAndIsrRequest()), channel.send(UpdateMetadataRequest())]
@@ -154,7 +154,7 @@ def test_both_requests_in_flight_are_sent_again_in_order_when_the_connection_is_
     with_channel(test)
 
 
-def test_only_the_second_request_is_sent_again_when_the_connection_is_lost_after_the_first_response() -> None:
+def test_only_the_second_request_is_retried_when_the_connection_is_lost_after_the_first_response() -> None:
     async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
         released, left = held_leader_and_isr(broker, LeaderAndIsrResponse()), [UpdateMetadataResponse(), None]
         broker.scripts[ApiKey.UPDATE_METADATA] = lambda request, version: left.pop()
@@ -167,7 +167,7 @@ def test_only_the_second_request_is_sent_again_when_the_connection_is_lost_after
     with_channel(test)
 
 
-def test_both_requests_in_flight_are_sent_again_when_the_first_could_not_be_compared_with_the_store() -> None:
+def test_both_requests_in_flight_are_retried_when_the_first_could_not_be_compared_with_the_store() -> None:
     async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
         timed_out = LeaderAndIsrResponse(error_code=Error.REQUEST_TIMED_OUT)
         released = held_leader_and_isr(broker, timed_out, LeaderAndIsrResponse())

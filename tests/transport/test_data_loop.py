@@ -196,6 +196,27 @@ def test_asyncio_runs_between_two_iterations_only_if_something_waits_there() -> 
     assert log.index("callback") - log.index("iteration 60") <= 2
 
 
+@pytest.mark.spec("C5")
+def test_callbacks_that_follow_from_each_other_have_a_share_without_iterations_in_between() -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop(), budget_us=20_000)
+        worker = Worker(loop, 0.0001, log)
+        worker.theirs.send(b"x")  # never read, so the socket stays ready
+        longest = rounds = 0
+        async with asyncio.timeout(60):
+            while longest < 20 or len(log) < 2_000:  # events have their share, too
+                before = len(log)
+                await asyncio.sleep(0)
+                rounds = rounds + 1 if len(log) == before else 0
+                longest = max(longest, rounds)
+        worker.close()
+        loop.close()
+
+    with asyncio.Runner(loop_factory=NodeEventLoop) as runner:
+        runner.run(main())
+
+
 def test_an_iteration_is_overdue_after_twice_its_budget() -> None:
     async def main() -> None:
         seen: list[bool] = []

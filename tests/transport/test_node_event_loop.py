@@ -35,6 +35,13 @@ def test_a_callback_is_work(loop: NodeEventLoop) -> None:
     assert loop.has_work(-1)
 
 
+def test_only_callbacks_are_callbacks(loop: NodeEventLoop) -> None:
+    loop.call_at(loop.time() - 1, lambda: None)
+    assert not loop.has_callbacks()
+    loop.call_soon(lambda: None)
+    assert loop.has_callbacks()
+
+
 def test_a_callback_of_another_thread_is_work(loop: NodeEventLoop) -> None:
     thread = threading.Thread(target=loop.call_soon_threadsafe, args=(lambda: None,))
     thread.start()

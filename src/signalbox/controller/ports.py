@@ -11,7 +11,7 @@ from signalbox.protocol.message import Message
 
 
 class BrokerChannels(Protocol):
-    """Ordered delivery to brokers: one request in flight per broker, resent over new connections without limit until
+    """Ordered delivery to brokers, one request after the other, resent over new connections without limit until
     the broker is removed. Requests that are pending then are cancelled."""
 
     def add_broker(self, broker_id: int, endpoint: Endpoint) -> None:

@@ -4,7 +4,9 @@ asyncio watches one file descriptor, the epoll set itself. When it is readable, 
 until the budget (about 100 us) is used up, then the callbacks for the end of the iteration run (group appends), then
 responses are sent. An iteration with budget left polls once more before it returns. What is left over stays in a ready
 list for the next iteration, which begins at once unless something waits in asyncio (`NodeEventLoop.has_work`): then
-asyncio runs first. So the control plane never waits longer than a slice (KIP-291; figures in docs).
+asyncio runs first, and the callbacks that follow from each other run one after the other, without an iteration between
+two of them, until they have had as much time as the last iterations (decision 0044). So the control plane never waits
+longer than a slice, and once only for a chain of callbacks (KIP-291; figures in docs).
 
 Events of connections of the classes HEAVY and REPLICATION wait in the `FairScheduler`, which says which one is next,
 and whether light events come first. One handled event is the smallest slice, unless it runs as a cooperative task
@@ -41,6 +43,7 @@ _MAX_EVENTS = 256
 _HEAVY_BUDGETS = 3  # for works of HEAVY and REPLICATION between two polls: a poll costs a tenth of a work, or more
 _SLICES_AT_ONCE = 2  # of a task: each costs a poll of the sets and a round of asyncio
 _MAX_REPORTED = 32  # of members that wait; the sockets of others are not watched meanwhile
+_MAX_ASYNCIO_SLICES = 5  # between two iterations, however long the last ones took: light connections wait for it
 _STAGING_BYTES = 262_144  # several small file slices and the bytes between them
 
 
@@ -77,6 +80,8 @@ class DataLoop:
         self._budget = budget_us / 1_000_000
         self._epoll = select.epoll()
         self._asyncio_has_work = loop.has_work if isinstance(loop, NodeEventLoop) else _always
+        self._asyncio_has_callbacks = loop.has_callbacks if isinstance(loop, NodeEventLoop) else _never
+        self._asyncio_until = 0.0
         # Readable for ever, and watched while there is work that no socket tells: asyncio then calls `_readable`.
         self._left_over = os.eventfd(1, os.EFD_CLOEXEC)
         self._watches_left_over = False
@@ -223,7 +228,11 @@ class DataLoop:
             self._epoll.modify(self._left_over, READ if watched else 0)
 
     def _readable(self) -> None:
-        """Iterations until nothing is left, or until something waits in asyncio."""
+        """Iterations until nothing is left, or until something waits in asyncio; none while callbacks of asyncio wait
+        that have not had their share of the time. The set stays readable, so asyncio calls again in its next round."""
+        began = time.monotonic()
+        if began < self._asyncio_until and self._asyncio_has_callbacks():
+            return
         self._watch_left_over(False)
         self._in_iteration = True
         try:
@@ -231,6 +240,9 @@ class DataLoop:
                 pass
         finally:
             self._in_iteration = False
+            ended = time.monotonic()
+            share = max(self._budget, ended - began)
+            self._asyncio_until = ended + min(share, _MAX_ASYNCIO_SLICES * self._budget)
             if self._runnable or self._dirty or self._end_callbacks or self._fair.waiting:
                 self._watch_left_over(True)
 
@@ -371,3 +383,7 @@ def _once(callback: Callable[[], None]) -> bool:
 
 def _always(_: int) -> bool:
     return True
+
+
+def _never() -> bool:
+    return False

@@ -33,6 +33,10 @@ class NodeEventLoop(asyncio.SelectorEventLoop):
             return True
         return any(descriptor != besides for descriptor, _ in self._descriptors.poll(0, 2))
 
+    def has_callbacks(self) -> bool:
+        """Whether callbacks wait in the running round behind the one that asks, or for the next round."""
+        return bool(self._ready)  # type: ignore[attr-defined]
+
     def close(self) -> None:
         super().close()
         self._descriptors.close()

@@ -29,6 +29,18 @@ def test_a_request_in_another_encoding_has_no_constants() -> None:
     marked = b"head" + mark(0) + b"tail"
     assert request_constants(memoryview(b"head123tail"), marked, [mark(0)], [b"123"]) == [b"head", b"tail"]
     assert request_constants(memoryview(b"head123tail and more"), marked, [mark(0)], [b"123"]) is None
+    assert request_constants(memoryview(b"head123tai"), marked, [mark(0)], [b"123"]) is None
+    assert request_constants(memoryview(b"head124tail"), marked, [mark(0)], [b"123"]) is None
+
+
+def test_skipped_bytes_are_not_compared() -> None:
+    marked = b"head" + mark(0) + b"and" + mark(1) + b"tail"
+    marks, lengths = [mark(0), mark(1)], [b"3", b"2"]
+    constants = [b"head", b"and", b"tail"]
+    assert request_constants(memoryview(b"head3???and2??tail"), marked, marks, lengths, [3, 2]) == constants
+    assert request_constants(memoryview(b"head3???and1??tail"), marked, marks, lengths, [3, 2]) is None
+    assert request_constants(memoryview(b"head3???or2???tail"), marked, marks, lengths, [3, 2]) is None
+    assert request_constants(memoryview(b"head3???and2??tail"), marked, marks, lengths, [3, 3]) is None
 
 
 def test_a_layout_leaves_out_the_variable_parts() -> None:

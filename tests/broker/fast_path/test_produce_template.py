@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from signalbox.broker.fast_path.produce_template import build_template
@@ -27,6 +29,18 @@ def test_the_key_does_not_depend_on_the_records(version: int) -> None:
     assert other is not None
     assert one.key == other.key  # type: ignore[attr-defined]
     assert one.gaps == other.gaps == ((b"\0\0\0" if version >= 9 else b""),)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("version", [3, 9, 13])
+def test_records_are_not_copied(version: int) -> None:
+    body = request(bytes(1_000_000))
+    frame = memoryview(encode_request_header(0, version, 1, "c") + body.encode(version))
+    tracemalloc.start()
+    try:
+        assert build_template(frame, *decode_request_header(frame)) is not None
+        assert tracemalloc.get_traced_memory()[1] < 200_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_gaps_name_the_next_partition() -> None:

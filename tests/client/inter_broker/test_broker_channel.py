@@ -52,7 +52,7 @@ def test_control_versions_are_the_newest_that_zookeeper_brokers_had() -> None:
     assert {API_TABLE[key].max_version - version for key, version in CONTROL_VERSIONS.items()} == {0}
 
 
-def test_requests_go_out_in_order_one_at_a_time_at_fixed_versions() -> None:
+def test_requests_go_out_in_order_at_fixed_versions() -> None:
     async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
         under_way = []
 
@@ -77,6 +77,140 @@ def test_requests_go_out_in_order_one_at_a_time_at_fixed_versions() -> None:
         ]
         (hello,) = broker.seen(ApiKey.API_VERSIONS)
         assert (hello.cluster_id, hello.node_id) == ("cluster-A", 2)
+
+    with_channel(test)
+
+
+def in_flight(channel: BrokerChannel) -> int:
+    return channel._connection.in_flight if channel._connection is not None else 0
+
+
+def held_leader_and_isr(broker: LoopbackBroker, *responses: LeaderAndIsrResponse | None) -> asyncio.Event:
+    """The broker returns `responses` (None: it closes the connection), one for each LeaderAndIsr, after the event."""
+    left, released = list(responses), asyncio.Event()
+
+    async def held(request: Any, version: int) -> Any:
+        await released.wait()
+        return left.pop(0)
+
+    broker.scripts[ApiKey.LEADER_AND_ISR] = held
+    return released
+
+
+def keys_and_epochs(broker: LoopbackBroker) -> list[tuple[str, int]]:
+    return [(key.name, request.controller_epoch) for key, _, request in control(broker)]
+
+
+def test_update_metadata_does_not_wait_for_the_response_to_leader_and_isr() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        released = held_leader_and_isr(broker, LeaderAndIsrResponse())
+        responses = [
+            channel.send(LeaderAndIsrRequest(controller_epoch=1)),
+            channel.send(UpdateMetadataRequest(controller_epoch=1)),
+            channel.send(UpdateMetadataRequest(controller_epoch=2)),
+        ]
+        await until_true(lambda: in_flight(channel) == 2)
+        await settle()
+        assert in_flight(channel) == 2, "the third request waits"
+        released.set()
+        await asyncio.wait_for(asyncio.gather(*responses), 60)
+        assert keys_and_epochs(broker) == [("LEADER_AND_ISR", 1), ("UPDATE_METADATA", 1), ("UPDATE_METADATA", 2)]
+
+    with_channel(test)
+
+
+@pytest.mark.parametrize("behind", [LeaderAndIsrRequest(), StopReplicaRequest()])
+def test_no_other_request_is_sent_behind_one_without_a_response(behind: Any) -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        released = held_leader_and_isr(broker, LeaderAndIsrResponse(), LeaderAndIsrResponse())
+        responses = [channel.send(LeaderAndIsrRequest()), channel.send(behind), channel.send(UpdateMetadataRequest())]
+        await until_true(lambda: len(control(broker)) == 1)
+        await settle()
+        assert in_flight(channel) == 1
+        released.set()
+        await asyncio.wait_for(asyncio.gather(*responses), 60)
+        assert [row[0] for row in control(broker)] == [
+            ApiKey.LEADER_AND_ISR,
+            behind.api_key,
+            ApiKey.UPDATE_METADATA,
+        ]
+
+    with_channel(test)
+
+
+def test_both_requests_in_flight_are_retried_in_order_when_the_connection_is_lost() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        released = held_leader_and_isr(broker, None, LeaderAndIsrResponse())
+        responses = [channel.send(LeaderAndIsrRequest()), channel.send(UpdateMetadataRequest())]
+        await until_true(lambda: in_flight(channel) == 2)
+        later = channel.send(StopReplicaRequest())
+        released.set()
+        await asyncio.wait_for(asyncio.gather(*responses, later), 60)
+        sent = [row[0] for row in control(broker)]  # the broker may have read both from the first connection
+        assert sent[-3:] == [ApiKey.LEADER_AND_ISR, ApiKey.UPDATE_METADATA, ApiKey.STOP_REPLICA]
+        assert sent.count(ApiKey.LEADER_AND_ISR) == 2
+        assert broker.connections == 2
+
+    with_channel(test)
+
+
+def test_only_the_second_request_is_retried_when_the_connection_is_lost_after_the_first_response() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        released, left = held_leader_and_isr(broker, LeaderAndIsrResponse()), [UpdateMetadataResponse(), None]
+        broker.scripts[ApiKey.UPDATE_METADATA] = lambda request, version: left.pop()
+        responses = [channel.send(LeaderAndIsrRequest()), channel.send(UpdateMetadataRequest())]
+        await until_true(lambda: in_flight(channel) == 2)
+        released.set()
+        await asyncio.wait_for(asyncio.gather(*responses), 60)
+        assert [row[0] for row in control(broker)] == [ApiKey.LEADER_AND_ISR, *[ApiKey.UPDATE_METADATA] * 2]
+
+    with_channel(test)
+
+
+def test_both_requests_in_flight_are_retried_when_the_first_could_not_be_compared_with_the_store() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        timed_out = LeaderAndIsrResponse(error_code=Error.REQUEST_TIMED_OUT)
+        released = held_leader_and_isr(broker, timed_out, LeaderAndIsrResponse())
+        responses = [channel.send(LeaderAndIsrRequest()), channel.send(UpdateMetadataRequest())]
+        await until_true(lambda: in_flight(channel) == 2)
+        later = channel.send(StopReplicaRequest())
+        released.set()
+        answers = await asyncio.wait_for(asyncio.gather(*responses, later), 60)
+        assert [response.error_code for response in answers] == [0, 0, 0]
+        assert [row[0] for row in control(broker)] == [
+            *[ApiKey.LEADER_AND_ISR, ApiKey.UPDATE_METADATA] * 2,
+            ApiKey.STOP_REPLICA,
+        ]
+        assert broker.connections == 1
+
+    with_channel(test)
+
+
+def test_a_fenced_controller_gets_the_error_of_both_requests_in_flight_and_retries_neither() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        stale = Error.STALE_CONTROLLER_EPOCH
+        released = held_leader_and_isr(broker, LeaderAndIsrResponse(error_code=stale))
+        broker.scripts[ApiKey.UPDATE_METADATA] = lambda request, version: UpdateMetadataResponse(error_code=stale)
+        responses = [channel.send(LeaderAndIsrRequest()), channel.send(UpdateMetadataRequest())]
+        await until_true(lambda: in_flight(channel) == 2)
+        released.set()
+        answers = await asyncio.wait_for(asyncio.gather(*responses), 60)
+        assert [response.error_code for response in answers] == [stale, stale]
+        assert len(control(broker)) == 2
+
+    with_channel(test)
+
+
+def test_a_request_whose_caller_is_gone_is_left_out_between_two_that_are_sent_together() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        released = held_leader_and_isr(broker, LeaderAndIsrResponse())
+        first = channel.send(LeaderAndIsrRequest())
+        channel.send(UpdateMetadataRequest(controller_epoch=1)).cancel()
+        second = channel.send(UpdateMetadataRequest(controller_epoch=2))
+        await until_true(lambda: in_flight(channel) == 2)
+        released.set()
+        await asyncio.wait_for(asyncio.gather(first, second), 60)
+        assert [request.controller_epoch for request in broker.seen(ApiKey.UPDATE_METADATA)] == [2]
 
     with_channel(test)
 

@@ -2,12 +2,14 @@
 
 A message is constant bytes with variable parts between them. Where these are is found with the codec: the message is
 encoded once with a *mark* in place of each variable part. Each mark must occur once; and the request, put together from
-the constants and its own values, must be the frame that was received. Otherwise there is no template.
+the constants and its own values, must be the frame that was received. Otherwise there is no template. Records are left
+out of that comparison: they may be a megabyte, and any bytes may stand there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 from struct import Struct
 
 from signalbox.broker.fast_path.request_templates import KEY_AT, Layout
@@ -65,16 +67,25 @@ class RequestTemplate:
 
 
 def request_constants(
-    body: memoryview, marked: bytes, marks: Sequence[bytes], values: Sequence[bytes]
+    body: memoryview, marked: bytes, marks: Sequence[bytes], values: Sequence[bytes], skipped: Iterable[int] = repeat(0)
 ) -> list[bytes] | None:
-    """The constants of a request whose encoded body is `body`, with `values` in place of the marks."""
+    """The constants of a request whose encoded body is `body`, with `values` in place of the marks. `skipped`: so many
+    bytes that belong to each value follow it, and are not compared."""
     constants = constants_of(marked, marks)
     if constants is None:
         return None
-    joined = [constants[0]]
-    for value, constant in zip(values, constants[1:], strict=True):
-        joined += (value, constant)
-    return constants if b"".join(joined) == body else None
+    end = len(constants[0])
+    if body[:end] != constants[0]:
+        return None
+    for value, size, constant in zip(values, skipped, constants[1:], strict=False):
+        at, end = end, end + len(value)
+        if body[at:end] != value:
+            return None
+        at = end + size
+        end = at + len(constant)
+        if body[at:end] != constant:
+            return None
+    return constants if end == len(body) else None
 
 
 def fixed_layout(body_offset: int, constants: Sequence[bytes], sizes: Sequence[int]) -> Layout:

@@ -97,11 +97,12 @@ def build_template(frame: memoryview, header: RequestHeader, body_offset: int) -
             return None
         if not all(partition.records for partition in partitions):
             return None
-        values = [_with_length(partition.records, version) for partition in partitions]
+        sizes = [len(partition.records) for partition in partitions]
         for number, partition in enumerate(partitions):
             partition.records = mark(number)
-        marks = [_with_length(mark(number), version) for number in range(len(partitions))]
-        constants = request_constants(frame[body_offset:], body.encode(version), marks, values)
+        marks = [_length(len(mark(number)), version) + mark(number) for number in range(len(partitions))]
+        lengths = [_length(size, version) for size in sizes]
+        constants = request_constants(frame[body_offset:], body.encode(version), marks, lengths, sizes)
     except (DecodeError, EncodeError):
         return None
     if constants is None:
@@ -112,7 +113,6 @@ def build_template(frame: memoryview, header: RequestHeader, body_offset: int) -
     return ProduceTemplate(key, tuple(constants[1:]), body, header)
 
 
-def _with_length(records: Any, version: int) -> bytes:
-    size = len(records)
-    length = uvarint(size + 1) if is_flexible(ApiKey.PRODUCE, version) else size.to_bytes(4)
-    return length + bytes(records)
+def _length(size: int, version: int) -> bytes:
+    """The length field of records of `size` bytes."""
+    return uvarint(size + 1) if is_flexible(ApiKey.PRODUCE, version) else size.to_bytes(4)

@@ -71,7 +71,10 @@ class ClientConnection:
         """
         if version is None:
             version = self.version_for(message, max_version)
-        payload = await self.send(message, version, timeout_ms)
+        return self.decode(message, version, await self.send(message, version, timeout_ms))
+
+    def decode(self, message: Any, version: int, payload: Chunk) -> Any:
+        """The response to `message` from its payload; PeerBroke, which ends the connection, if it is not readable."""
         response = API_TABLE[api_key_of(message)].response
         try:
             return decode_response(response, payload, version)

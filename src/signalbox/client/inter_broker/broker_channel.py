@@ -1,11 +1,15 @@
-"""Controller → broker: one queue and one connection per broker, strictly in order, one request in flight.
+"""Controller → broker: one queue and one connection per broker, strictly in order.
 
-A request stays at the head of the queue until its broker has returned a response. After a lost connection the channel
-reconnects and sends the request again, without limit, until the broker is removed. REQUEST_TIMED_OUT is retried too: a
-broker returns it when it cannot compare the request's epochs with the metadata store (`broker/epoch_checks.py`). Epochs
-in the requests make the retries harmless. Versions are fixed, without negotiation. The channel connects before there is
-a request to send, and again at once when the connection is lost. A failed TCP connect is a hint that the controller may
-act on (`on_unreachable`); a missing response is not.
+One request is in flight, or two: an UpdateMetadata is sent right behind the LeaderAndIsr before it, without its
+response. A broker executes the requests of a connection one after the other. No other pair: a request that is retried
+comes after the one behind it, and only this pair may be executed in either order, and twice (decision 0044).
+
+A request stays in the queue until its broker has returned a response. After a lost connection the channel reconnects
+and sends all that had no response again, without limit, until the broker is removed. REQUEST_TIMED_OUT is retried too,
+with the request behind it: a broker returns it when it cannot compare the request's epochs with the metadata store
+(`broker/epoch_checks.py`). Epochs in the requests make the retries harmless. Versions are fixed, without negotiation.
+The channel connects before there is a request to send, and again at once when the connection is lost. A failed TCP
+connect is a hint that the controller may act on (`on_unreachable`); a missing response is not.
 """
 
 from __future__ import annotations
@@ -14,18 +18,21 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from signalbox.client.connection.connect_log import ConnectLog
 from signalbox.client.connection.connection import ClientConnection, connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Identity, Node
+from signalbox.client.connection.wire_frames import Chunk
 from signalbox.client.failures import ClientFailure, ConnectFailed, Misrouted
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import EncodeError
 from signalbox.protocol.error_table import Error
 
 CONTROL_VERSIONS = {ApiKey.LEADER_AND_ISR: 7, ApiKey.UPDATE_METADATA: 8, ApiKey.STOP_REPLICA: 4}
+_PIPELINED = [ApiKey.LEADER_AND_ISR, ApiKey.UPDATE_METADATA]  # the only two requests that are in flight together
 _RETRY_AFTER_SECONDS = 0.1
 _RETRY_AFTER_FAULT_SECONDS = 1.0
 
@@ -94,6 +101,8 @@ class BrokerChannel:
             except Exception:
                 # An error in our code must not end the channel: its broker would get no more requests.
                 log.exception("Channel to broker %d (%s) failed unexpectedly", self.node.node_id, self.node.address)
+                if self._connection is not None:
+                    self._connection.close("the channel failed")  # a response may be on its way
                 await asyncio.sleep(_RETRY_AFTER_FAULT_SECONDS)
 
     async def _connected(self) -> ClientConnection:
@@ -106,27 +115,50 @@ class BrokerChannel:
         return self._connection
 
     async def _work(self, connection: ClientConnection) -> None:
-        """Send queued requests, one at a time, until the connection ends; returns when it ended while idle."""
-        while connection.is_open:
-            if not self._queue:
-                self._wakeup.clear()
+        """Send queued requests until the connection ends; returns when it ended while idle."""
+        in_flight: deque[asyncio.Future[Chunk]] = deque()  # responses to the first requests of the queue
+        while in_flight or connection.is_open:
+            self._wakeup.clear()
+            self._write(connection, in_flight)
+            if not in_flight or not in_flight[0].done():
                 await self._wakeup.wait()
-                continue
-            message, promise = self._queue[0]
+            elif not self._complete(connection, in_flight.popleft().result()):
+                await asyncio.gather(*in_flight)  # this request comes first again
+                in_flight.clear()
+                await asyncio.sleep(_RETRY_AFTER_SECONDS)
+
+    def _write(self, connection: ClientConnection, in_flight: deque[asyncio.Future[Chunk]]) -> None:
+        """Send the next request, and the one behind it, if they need not wait for a response."""
+        while connection.is_open and self._may_send(len(in_flight)):
+            message, promise = self._queue[len(in_flight)]
             if not promise.cancelled():
-                version = CONTROL_VERSIONS.get(message.api_key)
                 try:
-                    response = await connection.request(message, version=version)
+                    response = connection.send(message, CONTROL_VERSIONS[message.api_key])
                 except EncodeError as error:  # a retry would not help, and the other requests wait behind it
                     promise.set_exception(error)
                 else:
-                    if getattr(response, "error_code", 0) == Error.REQUEST_TIMED_OUT:
-                        await asyncio.sleep(_RETRY_AFTER_SECONDS)
-                        continue
-                    self.sent += 1
-                    if not promise.done():
-                        promise.set_result(response)
-            self._queue.popleft()
+                    response.add_done_callback(lambda _: self._wakeup.set())
+                    in_flight.append(response)
+                    continue
+            del self._queue[len(in_flight)]
+
+    def _may_send(self, in_flight: int) -> bool:
+        if in_flight >= len(self._queue):
+            return False
+        keys = [message.api_key for message, _ in islice(self._queue, in_flight + 1)]
+        return in_flight == 0 or keys == _PIPELINED
+
+    def _complete(self, connection: ClientConnection, payload: Chunk) -> bool:
+        """Pass the response to the first request on; False if the broker asks for a retry."""
+        message, promise = self._queue[0]
+        response = connection.decode(message, CONTROL_VERSIONS[message.api_key], payload)
+        if getattr(response, "error_code", 0) == Error.REQUEST_TIMED_OUT:
+            return False
+        self.sent += 1
+        if not promise.done():
+            promise.set_result(response)
+        self._queue.popleft()
+        return True
 
     def _note(self, failure: ClientFailure) -> None:
         """Count misroutes (129 here only means a wrong route to that broker) and report a failed TCP connect."""

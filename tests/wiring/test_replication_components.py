@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Any
 
 import pytest
@@ -31,6 +30,7 @@ from signalbox.wiring.replication_components import ChannelAlterPartition, _conf
 from tests.configuration.settings import config_of
 from tests.coordinator.bench import transcript
 from tests.coordinator.memory_log import MemoryLog
+from tests.waiting import until_true
 
 
 class Replicas:
@@ -81,38 +81,27 @@ def test_running_replicas_follow_the_defaults_of_all_brokers(cluster: Cluster) -
     nodes = cluster.nodes.values()
     keys = ("log.retention.ms", "min.insync.replicas")
 
-    def on_configs(event: asyncio.Event, entity_path: str, configs: object) -> None:
-        if entity_path == "brokers/<default>":
-            event.set()
-
-    async def changed(admin: AdminClient, *changes: ConfigChange) -> list[tuple[int, int]]:
-        """(retention.ms, min.insync.replicas) that each broker's replica of the topic has after all brokers observed
-        the change."""
-        observed = [asyncio.Event() for _ in nodes]
-        for node, event in zip(nodes, observed, strict=True):
-            node.components.context.repository.subscribe(partial(on_configs, event))
-        results = await admin.alter_configs({ConfigResource(ConfigResourceType.BROKER, ""): changes})
-        assert [result.message for result in results.values()] == [None]
-        async with asyncio.timeout(30):
-            await asyncio.gather(*(event.wait() for event in observed))
-        found = []
+    def found() -> list[tuple[int, int]]:
+        """(retention.ms, min.insync.replicas) of each broker's replica of the topic."""
+        pairs = []
         for node in nodes:
             partition = node.components.data.replicas.hosted.get("follows", 0)
-            assert partition is not None
-            assert partition.log is not None
-            found.append((partition.log.config.retention_ms, partition.settings.min_insync_replicas))
-        return found
+            if partition is not None and partition.log is not None:
+                pairs.append((partition.log.config.retention_ms, partition.settings.min_insync_replicas))
+        return pairs
+
+    async def change(admin: AdminClient, *changes: ConfigChange) -> None:
+        results = await admin.alter_configs({ConfigResource(ConfigResourceType.BROKER, ""): changes})
+        assert [result.message for result in results.values()] == [None]
 
     async def scenario() -> None:
         async with AdminClient.of(cluster.bootstrap_servers) as admin:
             await admin.create_topic("follows", num_partitions=1, replication_factor=3)
-            for node in nodes:
-                # UpdateMetadata comes after LeaderAndIsr: a broker that knows the topic hosts it already.
-                assert await node.components.cache.wait_until(lambda image: "follows" in image.topics, 10)
-            set_now = [ConfigChange(key, value) for key, value in zip(keys, ("1000", "2"), strict=True)]
-            assert await changed(admin, *set_now) == [(1000, 2)] * 3
-            undone = [ConfigChange(key, None, AlterConfigOp.DELETE) for key in keys]
-            assert await changed(admin, *undone) == [(604_800_000, 1)] * 3
+            await until_true(lambda: len(found()) == 3)
+            await change(admin, *(ConfigChange(key, value) for key, value in zip(keys, ("1000", "2"), strict=True)))
+            await until_true(lambda: found() == [(1000, 2)] * 3)  # replicas take new defaults one after the other
+            await change(admin, *(ConfigChange(key, None, AlterConfigOp.DELETE) for key in keys))
+            await until_true(lambda: found() == [(604_800_000, 1)] * 3)
 
     cluster.run(scenario())
 

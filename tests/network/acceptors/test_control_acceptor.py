@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 
 import pytest
@@ -104,6 +105,32 @@ def test_a_connection_that_was_reset_before_it_was_accepted_is_not_counted() -> 
         assert registry.calls == ["accept", "release"]
 
     asyncio.run(main())
+
+
+def test_small_responses_are_sent_without_delay() -> None:
+    """A second response must not wait until the peer acknowledges the first one, which may take 40 ms."""
+
+    async def main() -> None:
+        async with serving(GIVEN) as served:
+            client = await served.dial("CONTROL")
+            await client.ask(ApiKey.UPDATE_METADATA, 1)
+            asked_from = client.sock.getsockname()
+            accepted = [sock for sock in open_sockets() if peer_of(sock) == asked_from]
+            assert [sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for sock in accepted] == [1]
+
+    asyncio.run(main())
+
+
+def open_sockets() -> list[socket.socket]:
+    """Every TCP socket of this process, as Python objects that are alive."""
+    return [found for found in gc.get_objects() if isinstance(found, socket.socket) and found.fileno() != -1]
+
+
+def peer_of(sock: socket.socket) -> object:
+    try:
+        return sock.getpeername()
+    except OSError:  # a listening socket
+        return None
 
 
 class RecordingRegistry:

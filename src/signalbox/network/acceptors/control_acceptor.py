@@ -15,7 +15,7 @@ from signalbox.network.connection_registry import ConnectionRegistry
 from signalbox.transport.buffer_pool import BufferPool
 from signalbox.transport.frame_channel import PEER_CLOSED
 from signalbox.transport.frame_input import NO_ADDRESS
-from signalbox.transport.socket_address import address_of
+from signalbox.transport.socket_address import address_of, tune
 from signalbox.transport.stream_channel import StreamChannel
 from signalbox.transport.tls.tls_session import TlsFactory
 
@@ -62,7 +62,7 @@ class ControlAcceptor(StreamAcceptor):
             channel.on_ready = lambda: self._registry.on_ready(connection)
 
         try:
-            sock.setblocking(False)
+            tune(sock)  # asyncio leaves an accepted socket's delay on: a second response would wait for an ACK
             await self._asyncio_loop.connect_accepted_socket(
                 lambda: StreamChannel(self._pool, connected, self._tls() if self._tls else None), sock
             )

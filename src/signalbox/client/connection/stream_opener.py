@@ -14,7 +14,7 @@ from signalbox.client.connection.connection_settings import ConnectionSecurity, 
 from signalbox.client.connection.frame_stream import FrameStream
 from signalbox.client.connection.node import Address
 from signalbox.client.failures import ConnectFailed
-from signalbox.transport.socket_address import reject_self_connection
+from signalbox.transport.socket_address import reject_self_connection, tune
 from signalbox.transport.tls.tls_failure import TlsFailed
 from signalbox.transport.tls.tls_session import TlsSession
 
@@ -71,8 +71,7 @@ class StreamOpener:
         family = socket.AF_INET6 if ":" in ip else socket.AF_INET
         sock = socket.socket(family, socket.SOCK_STREAM)
         try:
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            tune(sock)
             await loop.sock_connect(sock, (ip, self._address.port))
             reject_self_connection(sock)
             tls, session = self._settings.security.tls, None

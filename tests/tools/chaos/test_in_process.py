@@ -87,7 +87,7 @@ def tell(story: list[Absence], cluster: Cluster) -> Sender:
 
 
 @settings(
-    max_examples=4,
+    max_examples=6,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -1,0 +1,252 @@
+"""One address: every IP of it, several connections each, one after the other, each limited in time.
+
+The first connection to an IP asks everything; the others only ask whether the same node responds. Where several nodes
+respond, as many connections again show whether they alternate or the route has changed. An IP that gives no usable
+connection is not tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from dataclasses import dataclass, replace
+
+from signalbox.client.connection.connection import ClientConnection, connect
+from signalbox.client.connection.node import Address, Identity
+from signalbox.client.failures import ClientFailure, Misrouted
+from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault, Grade
+from signalbox.doctor.prober.certificate_reader import any_certificate_context, read_certificate
+from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits
+from signalbox.doctor.prober.fault_of import fault_of
+from signalbox.doctor.prober.identity import Identified, confirms, identify
+from signalbox.doctor.prober.resolver import Resolver, Unresolved
+from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
+
+_READY = "ready"
+_NO_MECHANISM = "signalbox-doctor"
+_WITHOUT_TLS = (Fault.CONNECTION_REFUSED, Fault.NO_ROUTE, Fault.TIMEOUT, Fault.TLS_MISSING)
+_MAX_BROKERS = 100
+
+
+class Run:
+    """What all probes of a run share: the limits, the slots of open connections, the end."""
+
+    def __init__(self, limits: Limits, resolver: Resolver) -> None:
+        self.limits = limits
+        self.resolver = resolver
+        self.slots = asyncio.Semaphore(limits.open_connections)
+        self._end = asyncio.get_running_loop().time() + limits.run_timeouts * limits.timeout_ms / 1000
+
+    @property
+    def is_over(self) -> bool:
+        return asyncio.get_running_loop().time() >= self._end
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One address to probe, with the node that should be there. `known_brokers`: what Metadata of the bootstrap server
+    has; an address keeps its own Metadata only if it differs."""
+
+    address: Address
+    expected: Identity | None = None
+    bootstrap: bool = False
+    connections: int = 1
+    node_id: int = -1
+    known_brokers: frozenset[tuple[int, tuple[str, int]]] = frozenset()
+    candidates: tuple[int, ...] = ()
+
+
+class AddressProber:
+    """Probes the addresses of one listener."""
+
+    def __init__(self, listener: ExaminedListener, run: Run) -> None:
+        self._listener = listener
+        self._run = run
+        self._clean = listener.cleaner.clean
+
+    async def probe(self, probe: Probe) -> AddressObservation:
+        """Never raises for anything that a peer does."""
+        clean_host = self._clean(probe.address.host, 255)
+        result = AddressObservation(
+            host=clean_host,
+            port=probe.address.port,
+            bootstrap=probe.bootstrap,
+            node_id=probe.node_id,
+            cluster_id=self._clean(probe.expected.cluster_id) if probe.expected else "",
+        )
+        if clean_host != probe.address.host or not clean_host:
+            return replace(result, resolve_text="it is no host name")
+        if not 0 < probe.address.port < 65_536 or self._run.is_over:
+            return replace(result, examined=False)
+        try:
+            ips = await self._run.resolver.resolve(*probe.address)
+        except Unresolved as failure:
+            return replace(result, resolve_text=self._clean(failure))
+        rows = await asyncio.gather(*(self._probe_ip(probe, ip) for ip in ips))
+        brokers = next((found.brokers for _, found, _ in rows if found.brokers), {})
+        return replace(
+            result,
+            ips=tuple(ips),
+            examined=any(connections for connections, _, _ in rows),
+            connections=tuple(row for connections, _, _ in rows for row in connections),
+            certificates={ip: row for ip, (_, _, row) in zip(ips, rows, strict=True) if row is not None},
+            brokers=self._differing(brokers, probe),
+        )
+
+    def _differing(self, brokers: dict[int, tuple[str, int]], probe: Probe) -> dict[str, str]:
+        if frozenset(brokers.items()) == probe.known_brokers:
+            return {}
+        return {
+            str(node_id): str(Address(self._clean(host, 255), port))
+            for node_id, (host, port) in list(brokers.items())[:_MAX_BROKERS]
+        }
+
+    async def _probe_ip(
+        self, probe: Probe, ip: str
+    ) -> tuple[list[ConnectionObservation], Identified, Certificate | None]:
+        rows: list[ConnectionObservation] = []
+        first = Identified()
+        certificate = None
+        for index in range(2 * probe.connections):
+            several = len({row.node_id for row in rows}) > 1
+            if self._run.is_over or (index >= probe.connections and not several):
+                break
+            async with self._run.slots:
+                row, found = await self._connection(probe, ip, first)
+                rows.append(row)
+                if index == 0:
+                    first = found
+                    certificate = await self._certificate(probe.address, ip, row)
+            if not row.usable:
+                break
+        return rows, first, certificate
+
+    async def _certificate(self, address: Address, ip: str, row: ConnectionObservation) -> Certificate | None:
+        context = self._listener.certificates
+        if context is None or row.fault in _WITHOUT_TLS:
+            return None
+        return await self._read_certificate(address, ip, context)
+
+    async def _read_certificate(self, address: Address, ip: str, context: ssl.SSLContext) -> Certificate | None:
+        try:
+            async with asyncio.timeout(self._run.limits.timeout_ms / 1000):
+                return await read_certificate(ip, address.port, address.host, context, self._clean)
+        except TimeoutError:
+            return None
+
+    async def _connection(self, probe: Probe, ip: str, first: Identified) -> tuple[ConnectionObservation, Identified]:
+        """One connection: (observation, what is known of the node)."""
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        row = ConnectionObservation(ip=ip, stage=_READY)
+        found = Identified()
+        try:
+            async with asyncio.timeout(2 * self._run.limits.timeout_ms / 1000):
+                row, found = await self._identified(probe, ip, first)
+        except ClientFailure as failure:
+            row = await self._failed(probe.address, ip, failure)
+        except TimeoutError:
+            row = replace(row, stage="requests", fault=Fault.TIMEOUT, text="the requests were not answered in time")
+        except (ValueError, OverflowError) as error:  # an address or an answer that no code expects
+            row = replace(row, stage="requests", fault=Fault.NOT_KAFKA, text=self._clean(error))
+        return replace(row, total_ms=round((loop.time() - started) * 1000, 2)), found
+
+    async def _identified(self, probe: Probe, ip: str, first: Identified) -> tuple[ConnectionObservation, Identified]:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        expected = probe.expected
+        if expected is None and first.node_id >= 0 and first.cluster_id:
+            expected = Identity(first.cluster_id, first.node_id)
+        connection, rejected = await self._open(probe, ip, expected)
+        connect_ms = round((loop.time() - started) * 1000, 2)
+        if connection is None:
+            text = "the password is not sent to a node that rejects the expected identity"
+            row = ConnectionObservation(
+                ip=ip, stage="api-versions", grade=Grade.REJECTED, text=text, api_versions_max=5
+            )
+            return replace(row, connect_ms=connect_ms), Identified(grade=Grade.REJECTED)
+        try:
+            found = await self._again(connection, expected, first)
+            if found is None:
+                found = await identify(connection, connection.identity, rejected, self._run.limits.candidates)
+        finally:
+            connection.close("the probe is over")
+        row = ConnectionObservation(
+            ip=ip,
+            stage=_READY,
+            cluster_id=self._clean(found.cluster_id),
+            node_id=found.node_id,
+            grade=found.grade,
+            api_versions_max=found.api_versions_max,
+            advertised=self._clean(found.advertised, 2_000),
+            connect_ms=connect_ms,
+        )
+        return row, found
+
+    async def _again(
+        self, connection: ClientConnection, expected: Identity | None, first: Identified
+    ) -> Identified | None:
+        """What the first connection has found, if this one leads to the same node; None if that must be asked."""
+        if expected is None or first.node_id != expected.node_id or first.cluster_id != expected.cluster_id:
+            return None
+        if first.grade in (Grade.VERIFIED, Grade.SEARCHED):
+            return replace(first, grade=Grade.VERIFIED) if connection.verified else None
+        if first.grade == Grade.CONFIGS and await confirms(connection, first.node_id):
+            return first
+        return None
+
+    async def _open(self, probe: Probe, ip: str, expected: Identity | None) -> tuple[ClientConnection | None, bool]:
+        """(connection, whether the node rejected `expected`). Where authentication would show a password or token to
+        the node, only a node that accepts an identity gets it; None if none is accepted."""
+        settings = self._listener.settings
+        try:
+            return await connect(probe.address, settings, expected, resolved=[ip]), False
+        except Misrouted as failure:
+            wanted = failure.wanted
+        if self._listener.hides_secret or probe.expected is None:  # a bootstrap server got it on the first connection
+            return await connect(probe.address, settings, resolved=[ip]), True
+        for node_id in probe.candidates[: self._run.limits.candidates]:
+            if node_id == wanted.node_id:
+                continue
+            try:
+                identity = Identity(wanted.cluster_id, node_id)
+                return await connect(probe.address, settings, identity, resolved=[ip]), True
+            except Misrouted:
+                continue
+        return None, True
+
+    async def _failed(self, address: Address, ip: str, failure: ClientFailure) -> ConnectionObservation:
+        stage, fault = fault_of(failure, self._listener.uses_tls)
+        mechanisms: tuple[str, ...] = ()
+        text = str(getattr(failure, "problem", None) or getattr(failure, "reason", None) or failure)
+        if fault == Fault.SASL_MECHANISM:
+            mechanisms = tuple(text.rpartition("broker's: ")[2].split(", "))
+        elif fault == Fault.CLOSED and stage == "requests" and not self._listener.uses_sasl:
+            mechanisms = await self._offered_mechanisms(address, ip)
+            fault = Fault.SASL_EXPECTED if mechanisms else fault
+        elif fault == Fault.CLOSED and stage == "api-versions" and not self._listener.uses_tls:
+            fault = Fault.TLS_EXPECTED if await self._has_tls(address, ip) else fault
+        return ConnectionObservation(
+            ip=ip,
+            stage=stage,
+            fault=fault,
+            text=self._clean(text),
+            sasl_mechanisms=tuple(self._clean(name, 40) for name in mechanisms[:10]),
+        )
+
+    async def _has_tls(self, address: Address, ip: str) -> bool:
+        """Whether the port completes a TLS handshake: many listeners with TLS close other connections in silence."""
+        return await self._read_certificate(address, ip, any_certificate_context()) is not None
+
+    async def _offered_mechanisms(self, address: Address, ip: str) -> tuple[str, ...]:
+        """The mechanisms of a listener with SASL; none where SASL is not enabled."""
+        try:
+            async with asyncio.timeout(self._run.limits.timeout_ms / 1000):
+                connection = await connect(address, self._listener.settings, resolved=[ip])
+                try:
+                    response = await connection.request(SaslHandshakeRequest(mechanism=_NO_MECHANISM), version=1)
+                finally:
+                    connection.close("the probe is over")
+        except (ClientFailure, TimeoutError):
+            return ()
+        return tuple(response.mechanisms)

@@ -101,6 +101,20 @@ def test_apiversions_is_limited_and_the_identity_does_not_arrive() -> None:
         through(WireRewrite(), ask, wrong)
 
 
+def test_a_broker_without_the_version_of_apiversions_is_asked_again() -> None:
+    async def run() -> Any:
+        async with LoopbackCluster() as cluster, Switchboard() as board:
+            await add_brokers(cluster, 1)
+            cluster.brokers[1].api_versions_max = cluster.brokers[1].max_versions[ApiKey.API_VERSIONS] = 3
+            line = await board.add_line("1", cluster.brokers[1].address)
+            board.rewrite("1", WireRewrite(addresses=SHOWN))
+            connection = await connect(Address(*line), SETTINGS)
+            connection.close()
+            return connection.api_ranges.range_of(ApiKey.API_VERSIONS)
+
+    assert asyncio.run(run()) == (0, 3)
+
+
 def test_frames_may_arrive_in_pieces() -> None:
     session = RewritingSession(WireRewrite())
     request = b"\x00\x00\x00\x0e\x00\x16\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00"

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from signalbox.client.connection.wire_frames import peek_error_code
 from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import decode_request_header, decode_response_header, encode_response_header
 
 _SIZE_BYTES = 4
@@ -68,6 +70,8 @@ class RewritingSession:
         key, version, passed_on = self._in_flight.popleft()
         if key not in self._rewrite.apis and key != ApiKey.API_VERSIONS:
             return frame
+        if key == ApiKey.API_VERSIONS and peek_error_code(frame) == Error.UNSUPPORTED_VERSION:
+            return frame  # always in the layout of version 0 (KIP-511)
         row = API_TABLE[ApiKey(key)]
         correlation_id, offset = decode_response_header(frame, row.key, passed_on)
         response = row.response.decode(frame, passed_on, offset)

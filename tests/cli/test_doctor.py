@@ -81,3 +81,5 @@ def test_each_entry_has_its_own_properties(run: Any, cluster: Cluster, tmp_path:
     assert result.exit_code == 1
     assert "error: TLS_MISSING" in result.stdout
     assert "change security.protocol to PLAINTEXT" in result.stdout
+    assert f"{entry} (2) (SSL): no Metadata" in result.stdout, "an entry that is given twice has a number"
+    assert result.stdout.count("  !!") == 2

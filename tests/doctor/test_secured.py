@@ -20,6 +20,7 @@ pytestmark = pytest.mark.spec("R8")
 
 AUTHORITY = Authority()
 PASSWORD = "alice-has-a-secret"
+MUTUAL = "MUTUAL"  # clients need a certificate
 LISTENERS = {"CLIENT": "PLAINTEXT", "TLS": "SSL", "SASL": "SASL_PLAINTEXT", "BOTH": "SASL_SSL"}
 _MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
@@ -29,7 +30,7 @@ class SecuredCluster(Cluster):
 
     def __init__(self, folder: Path) -> None:
         keystore = AUTHORITY.identity("broker").pem_file(folder / "broker.pem")
-        protocols = {**LISTENERS, "REPLICATION": "PLAINTEXT", "CONTROL": "PLAINTEXT"}
+        protocols = {**LISTENERS, MUTUAL: "SSL", "REPLICATION": "PLAINTEXT", "CONTROL": "PLAINTEXT"}
         jaas = f'{_MODULE} user_alice="{PASSWORD}";'
         super().__init__(
             brokers=3,
@@ -38,6 +39,9 @@ class SecuredCluster(Cluster):
                 "listener.security.protocol.map": ",".join(f"{name}:{one}" for name, one in protocols.items()),
                 "ssl.keystore.location": keystore,
                 "ssl.keystore.type": "PEM",
+                "listener.name.mutual.ssl.client.auth": "required",
+                "listener.name.mutual.ssl.truststore.certificates": AUTHORITY.pem,
+                "listener.name.mutual.ssl.truststore.type": "PEM",
                 "sasl.enabled.mechanisms": "PLAIN",
                 "listener.name.sasl.plain.sasl.jaas.config": jaas,
                 "listener.name.both.plain.sasl.jaas.config": jaas,
@@ -128,6 +132,16 @@ def test_credentials_mechanisms_and_certificates(cluster: SecuredCluster, tmp_pa
     other.write_text(Authority("another").pem)
     untrusting = {"security.protocol": "SSL", "ssl.truststore.location": str(other)}
     assert codes(cluster.entry("TLS"), untrusting) == ["CERTIFICATE_UNTRUSTED"]
+
+
+def test_a_listener_that_wants_a_certificate_of_the_client(cluster: SecuredCluster, tmp_path: Path) -> None:
+    values = dict(properties("SSL", tmp_path))
+    (finding,) = findings_of(examined(cluster.entry(MUTUAL), values))
+    assert (finding.code, finding.key) == ("CLIENT_CERTIFICATE", "ssl.keystore.location")
+    values["ssl.keystore.location"] = Authority("another").identity("alice").pem_file(tmp_path / "other-alice.pem")
+    assert codes(cluster.entry(MUTUAL), values) == ["CLIENT_CERTIFICATE"]
+    values["ssl.keystore.location"] = AUTHORITY.identity("alice").pem_file(tmp_path / "alice.pem")
+    assert codes(cluster.entry(MUTUAL), values) == []
 
 
 def test_names_of_the_certificate_behind_a_port_map(cluster: SecuredCluster, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import COMMAND_CONFIG, fail, say
+from signalbox.cli.connect import COMMAND_CONFIG, console, fail, say
 from signalbox.client.failures import ConfigRejected
 from signalbox.common.config.properties_file import parse_properties
 from signalbox.doctor.checks.all_checks import find
@@ -29,6 +29,7 @@ from signalbox.doctor.report.junit_report import junit_report
 from signalbox.doctor.report.text_report import text_report
 
 _USAGE = 2
+_RED = ("  !!", "error:")
 
 
 def doctor(
@@ -99,10 +100,11 @@ def _listeners(bootstrap: list[str], configs: list[Path], limits: Limits) -> lis
     properties = [_properties(path) for path in configs] or [{}]
     if len(properties) == 1:
         properties *= len(bootstrap)
-    listeners = []
+    listeners: list[ExaminedListener] = []
     for text, values in zip(bootstrap, properties, strict=True):
+        same = sum(1 for listener in listeners if listener.text.partition(" ")[0] == text)
         try:
-            listeners.append(ExaminedListener.of(text, values, limits))
+            listeners.append(ExaminedListener.of(text, values, limits, f"{text} ({same + 1})" if same else text))
         except (ConfigRejected, ValueError) as error:
             fail(str(error), code=_USAGE)
     return listeners
@@ -128,7 +130,8 @@ def _print(examination: Examination, findings: list[Finding], as_json: bool) -> 
         typer.echo(report_as_json(examination, findings), nl=False)
         return
     for line in text_report(examination, findings):
-        say(line)
+        style = "red" if line.startswith(_RED) else None
+        console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def _write(path: Path | None, text: str) -> None:

@@ -123,6 +123,21 @@ def test_a_hundred_addresses_of_which_ninety_do_not_work() -> None:
     assert examination.duration_ms < 30_000
 
 
+def test_a_run_ends_although_hundreds_of_addresses_are_silent() -> None:
+    async def run() -> Examination:
+        async with server(silent) as address, LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1)
+            cluster.advertised.update(dict.fromkeys(range(2, 400), address))
+            limits = Limits(timeout_ms=500, open_connections=8, run_timeouts=3)
+            return await examined(cluster.bootstrap.partition(",")[0], limits=limits)
+
+    examination = asyncio.run(run())
+    assert {"NOT_EXAMINED", "NO_RESPONSE"} <= set(codes(examination))
+    rows = examination.listeners[0].addresses
+    assert len(rows) == 399
+    assert sum(len(row.connections) for row in rows) < 100
+
+
 def _close(sockets: list[socket.socket]) -> None:
     for sock in sockets:
         sock.close()

@@ -109,9 +109,11 @@ class AddressProber:
         certificate = None
         for index in range(2 * probe.connections):
             several = len({row.node_id for row in rows}) > 1
-            if self._run.is_over or (index >= probe.connections and not several):
+            if index >= probe.connections and not several:
                 break
             async with self._run.slots:
+                if self._run.is_over:
+                    break
                 row, found = await self._connection(probe, ip, first)
                 rows.append(row)
                 if index == 0:

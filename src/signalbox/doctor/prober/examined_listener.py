@@ -46,15 +46,16 @@ class ExaminedListener:
     hides_secret: bool
 
     @classmethod
-    def of(cls, bootstrap: str, properties: Mapping[str, str], limits: Limits) -> ExaminedListener:
-        """From `host:port,...` and client properties. ConfigRejected lists every fault in them."""
+    def of(cls, bootstrap: str, properties: Mapping[str, str], limits: Limits, name: str = "") -> ExaminedListener:
+        """From `host:port,...` and client properties; `name` is for reports, where `bootstrap` is not unique.
+        ConfigRejected lists every fault in them."""
         properties = {**{current_name(key): value for key, value in properties.items()}, "bootstrap.servers": bootstrap}
         client = ClientSettings.from_properties({"client.id": "signalbox-doctor", **properties})
         values, _ = CLIENT_CONFIG.read(properties)
         uses_sasl = client.security.sasl is not None
         mechanism = str(values["sasl.mechanism"]) if uses_sasl else ""
         return cls(
-            text=bootstrap,
+            text=name or bootstrap,
             seeds=tuple(client.bootstrap),
             settings=replace(
                 client.connections(),

@@ -123,6 +123,8 @@ class _Examiner:
         expected = Identity(cluster.cluster_id, row.node_id) if cluster.cluster_id else None
         try:
             async with self._run.slots, asyncio.timeout(2 * self._run.limits.timeout_ms / 1000):
+                if self._run.is_over:
+                    return [], ["there was no time to ask all nodes"]
                 connection = await connect(address, self._listener.settings, expected, resolved=[row.usable[0].ip])
                 try:
                     return await read_endpoints(connection, row.node_id, cluster, self._listener.cleaner.clean)

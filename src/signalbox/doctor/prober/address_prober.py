@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from signalbox.client.connection.connection import ClientConnection, connect
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import ClientFailure, Misrouted
+from signalbox.client.route_probe.identity import Identified, confirms, identify
+from signalbox.client.route_probe.route_evidence import Grade as Proof
 from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault, Grade
 from signalbox.doctor.prober.certificate_reader import any_certificate_context, read_certificate
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits
 from signalbox.doctor.prober.fault_of import fault_of
-from signalbox.doctor.prober.identity import Identified, confirms, identify
 from signalbox.doctor.prober.resolver import Resolver, Unresolved
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
 
@@ -166,7 +167,7 @@ class AddressProber:
             row = ConnectionObservation(
                 ip=ip, stage="api-versions", grade=Grade.REJECTED, text=text, api_versions_max=5
             )
-            return replace(row, connect_ms=connect_ms), Identified(grade=Grade.REJECTED)
+            return replace(row, connect_ms=connect_ms), Identified(grade=Proof.REJECTED)
         try:
             found = await self._again(connection, expected, first)
             if found is None:
@@ -178,7 +179,7 @@ class AddressProber:
             stage=_READY,
             cluster_id=self._clean(found.cluster_id),
             node_id=found.node_id,
-            grade=found.grade,
+            grade=Grade(found.grade.value),
             api_versions_max=found.api_versions_max,
             advertised=self._clean(found.advertised, 2_000),
             connect_ms=connect_ms,
@@ -191,9 +192,9 @@ class AddressProber:
         """What the first connection has found, if this one leads to the same node; None if that must be asked."""
         if expected is None or first.node_id != expected.node_id or first.cluster_id != expected.cluster_id:
             return None
-        if first.grade in (Grade.VERIFIED, Grade.SEARCHED):
-            return replace(first, grade=Grade.VERIFIED) if connection.verified else None
-        if first.grade == Grade.CONFIGS and await confirms(connection, first.node_id):
+        if first.grade in (Proof.VERIFIED, Proof.SEARCHED):
+            return replace(first, grade=Proof.VERIFIED) if connection.verified else None
+        if first.grade == Proof.CONFIGS and await confirms(connection, first.node_id):
             return first
         return None
 

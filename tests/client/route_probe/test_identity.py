@@ -9,8 +9,8 @@ import pytest
 from signalbox.client.connection.connection import connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address, Identity
-from signalbox.doctor.observations import Grade
-from signalbox.doctor.prober.identity import Identified, confirms, identify
+from signalbox.client.route_probe.identity import Identified, confirms, identify
+from signalbox.client.route_probe.route_evidence import Grade
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsResponse
@@ -72,6 +72,14 @@ def test_the_expected_identity_is_accepted_and_an_impossible_one_rejected() -> N
     assert (found.cluster_id, found.node_id, found.grade, found.api_versions_max) == (*ONE, Grade.VERIFIED, 5)
     assert sorted(found.brokers) == [1, 2, 3]
     assert broker.rejected == 1
+
+
+def test_a_broker_that_lists_apiversions_5_and_does_not_have_it() -> None:
+    def change(broker: LoopbackBroker) -> None:
+        broker.api_versions_max = 4
+
+    found, _ = identified(change)
+    assert (found.node_id, found.grade) == (1, Grade.CONFIGS)
 
 
 def test_the_node_is_searched_where_it_is_not_the_expected_one() -> None:

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Identity
-from signalbox.doctor.observations import Grade
+from signalbox.client.connection.wire_frames import peek_error_code
+from signalbox.client.route_probe.route_evidence import Grade
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
@@ -44,7 +45,8 @@ class Identified:
 async def identify(
     connection: ClientConnection, expected: Identity | None, rejected: bool, max_candidates: int
 ) -> Identified:
-    """Asks the node. `rejected`: it has rejected the expected identity on another connection already."""
+    """Asks the node. `rejected`: it has rejected the expected identity on another connection already. The candidates
+    are the expected node and the nodes in the Metadata that the node itself returns."""
     metadata = await connection.request(MetadataRequest(topics=[], allow_auto_topic_creation=False))
     result = Identified(
         cluster_id=metadata.cluster_id or "",
@@ -56,7 +58,8 @@ async def identify(
     by_configs, result.advertised = await _find_by_configs(connection, candidates)
     compares = result.api_versions_max >= _IDENTITY_VERSION and result.cluster_id != "" and bool(candidates)
     if compares:
-        compares = not await _accepts(connection, result.cluster_id, _IMPOSSIBLE_NODE_ID)
+        error_code = await _error_for(connection, result.cluster_id, _IMPOSSIBLE_NODE_ID)
+        compares = error_code == Error.REBOOTSTRAP_REQUIRED
     if not compares:
         if by_configs is not None:
             result.node_id, result.grade = by_configs, Grade.CONFIGS
@@ -69,7 +72,7 @@ async def identify(
     result.grade = Grade.REJECTED
     ordered = dict.fromkeys(([by_configs] if by_configs is not None else []) + candidates)
     for node_id in ordered:
-        if await _accepts(connection, result.cluster_id, node_id):
+        if await _error_for(connection, result.cluster_id, node_id) == Error.NONE:
             result.node_id, result.grade = node_id, Grade.SEARCHED
             break
     return result
@@ -87,12 +90,12 @@ def _candidates(expected: Identity | None, result: Identified, limit: int) -> li
     return [node_id for node_id in dict.fromkeys(ids) if node_id >= 0]
 
 
-async def _accepts(connection: ClientConnection, cluster_id: str, node_id: int) -> bool:
+async def _error_for(connection: ClientConnection, cluster_id: str, node_id: int) -> int:
+    """The error code of ApiVersions with this identity; the layout of the rest depends on it, and is not decoded."""
     request = ApiVersionsRequest(
         client_software_name="signalbox", client_software_version="0.1.0", cluster_id=cluster_id, node_id=node_id
     )
-    response = await connection.request(request, version=_IDENTITY_VERSION)
-    return int(response.error_code) == Error.NONE
+    return peek_error_code(await connection.send(request, _IDENTITY_VERSION))
 
 
 async def _find_by_configs(connection: ClientConnection, candidates: list[int]) -> tuple[int | None, str]:

@@ -122,7 +122,24 @@ def test_a_node_that_rejects_everything_that_its_metadata_names() -> None:
         broker.node_id = 77
 
     found, _ = identified(change, ONE, rejected=True)
-    assert (found.node_id, found.grade) == (-1, Grade.REJECTED)
+    assert (found.node_id, found.grade, found.rejects_all) == (-1, Grade.REJECTED, True)
+
+
+def closes(request: Any, version: int) -> Any:
+    """A server that closes the connection on DescribeConfigs."""
+    return None
+
+
+@pytest.mark.parametrize(("highest", "grade"), [(5, Grade.VERIFIED), (4, Grade.CLUSTER_ONLY)])
+def test_a_server_that_closes_the_connection_on_describeconfigs(highest: int, grade: Grade) -> None:
+    def change(broker: LoopbackBroker) -> None:
+        broker.api_versions_max = broker.max_versions[ApiKey.API_VERSIONS] = highest
+        broker.scripts[ApiKey.DESCRIBE_CONFIGS] = closes
+
+    assert identified(change)[0].grade == grade
+    assert identified(change, None)[0].grade == Grade.CLUSTER_ONLY
+    unknown, _ = identified(change, Identity("cluster-A", 3), rejected=True)
+    assert (unknown.grade, unknown.rejects_all) == (Grade.REJECTED, False)
 
 
 def test_a_node_is_confirmed_by_its_configs() -> None:

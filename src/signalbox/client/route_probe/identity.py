@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Identity
 from signalbox.client.connection.wire_frames import peek_error_code
+from signalbox.client.failures import ClientFailure
 from signalbox.client.route_probe.route_evidence import Grade
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -32,13 +33,15 @@ _CONFIGS = ["node.id", "broker.id", "advertised.listeners"]
 
 @dataclass(slots=True)
 class Identified:
-    """What is known of the node. `brokers` is its Metadata; `advertised` its own advertised.listeners, if readable."""
+    """What is known of the node. `brokers` is its Metadata; `advertised` its own advertised.listeners, if readable.
+    `rejects_all`: it was asked for each identity that its Metadata names, and rejected them all."""
 
     cluster_id: str = ""
     node_id: int = -1
     grade: Grade = Grade.NONE
     api_versions_max: int = -1
     advertised: str = ""
+    rejects_all: bool = False
     brokers: dict[int, tuple[str, int]] = field(default_factory=dict)
 
 
@@ -55,26 +58,30 @@ async def identify(
         brokers={row.node_id: (row.host, row.port) for row in metadata.brokers},
     )
     candidates = _candidates(expected, result, max_candidates)
-    by_configs, result.advertised = await _find_by_configs(connection, candidates)
     compares = result.api_versions_max >= _IDENTITY_VERSION and result.cluster_id != "" and bool(candidates)
     if compares:
         error_code = await _error_for(connection, result.cluster_id, _IMPOSSIBLE_NODE_ID)
         compares = error_code == Error.REBOOTSTRAP_REQUIRED
+    if compares and connection.verified and expected is not None:
+        result.node_id, result.grade = expected.node_id, Grade.VERIFIED
+    elif rejected:
+        result.grade = Grade.REJECTED
+    try:
+        by_configs, result.advertised = await _find_by_configs(connection, candidates)
+    except ClientFailure:  # a server without this API, or one that closes the connection
+        by_configs = None
+    if result.node_id >= 0 or (compares and not connection.is_open):
+        return result
     if not compares:
         if by_configs is not None:
             result.node_id, result.grade = by_configs, Grade.CONFIGS
-        elif rejected:
-            result.grade = Grade.REJECTED
         return result
-    if connection.verified and expected is not None:
-        result.node_id, result.grade = expected.node_id, Grade.VERIFIED
-        return result
-    result.grade = Grade.REJECTED
     ordered = dict.fromkeys(([by_configs] if by_configs is not None else []) + candidates)
     for node_id in ordered:
         if await _error_for(connection, result.cluster_id, node_id) == Error.NONE:
             result.node_id, result.grade = node_id, Grade.SEARCHED
-            break
+            return result
+    result.grade, result.rejects_all = Grade.REJECTED, True
     return result
 
 

@@ -174,9 +174,10 @@ class AddressProber:
                 found = await identify(connection, connection.identity, rejected, self._run.limits.candidates)
         finally:
             connection.close("the probe is over")
+        not_asked = found.grade == Proof.REJECTED and not found.rejects_all
         row = ConnectionObservation(
             ip=ip,
-            stage=_READY,
+            stage="api-versions" if not_asked else _READY,
             cluster_id=self._clean(found.cluster_id),
             node_id=found.node_id,
             grade=Grade(found.grade.value),

@@ -10,7 +10,7 @@ from tests.doctor.samples import advertised, connection, examination, failed, li
 
 def test_every_check_is_in_the_table() -> None:
     modules = (address_lint, certificates, clusters, connections, responses, routes)
-    written = {
+    written: set[object] = {
         function
         for module in modules
         for name, function in inspect.getmembers(module, inspect.isfunction)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -44,13 +44,17 @@ def answers_with(request: Any, error: Error) -> Any:
 
 
 def identified(
-    change: Callable[[LoopbackBroker], None], expected: Identity | None = ONE, rejected: bool = False
+    change: Callable[[LoopbackBroker], None],
+    expected: Identity | None = ONE,
+    rejected: bool = False,
+    more: Iterable[int] = (),
 ) -> tuple[Identified, LoopbackBroker]:
-    """What `identify` finds at broker 1 of three."""
+    """What `identify` finds at broker 1 of three; Metadata has the nodes in `more` too."""
 
     async def run() -> tuple[Identified, LoopbackBroker]:
         async with LoopbackCluster() as cluster:
             await add_brokers(cluster, 1, 2, 3)
+            cluster.advertised.update(dict.fromkeys(more, ("elsewhere", 1)))
             broker = cluster.brokers[1]
             change(broker)
             sent = None if rejected else expected
@@ -153,3 +157,32 @@ def test_a_node_is_confirmed_by_its_configs() -> None:
                 connection.close()
 
     assert asyncio.run(run()) == [True, False]
+
+
+@pytest.mark.parametrize("highest", [5, 4])
+def test_a_node_beyond_those_that_are_tried_one_by_one(highest: int) -> None:
+    """DescribeConfigs asks for all nodes at once."""
+
+    def change(broker: LoopbackBroker) -> None:
+        broker.node_id = 80
+        broker.api_versions_max = broker.max_versions[ApiKey.API_VERSIONS] = highest
+
+    found, _ = identified(change, Identity("cluster-A", 3), rejected=highest == 5, more=range(4, 101))
+    assert (found.node_id, found.grade) == (80, Grade.SEARCHED if highest == 5 else Grade.CONFIGS)
+
+
+@pytest.mark.parametrize(("rejected", "grade"), [(True, Grade.REJECTED), (False, Grade.CLUSTER_ONLY)])
+def test_a_node_that_was_not_asked_for_every_identity(rejected: bool, grade: Grade) -> None:
+    def change(broker: LoopbackBroker) -> None:
+        broker.node_id = 80
+        broker.scripts[ApiKey.DESCRIBE_CONFIGS] = rejects_all
+
+    expected = Identity("cluster-A", 3) if rejected else None
+    found, broker = identified(change, expected, rejected=rejected, more=range(4, 101))
+    assert (found.node_id, found.grade, found.rejects_all) == (-1, grade, False)
+    assert broker.rejected == 65, "64 candidates, and the impossible one"
+
+
+def test_only_so_many_nodes_of_a_metadata_are_kept() -> None:
+    found, _ = identified(nothing, more=range(4, 3_000))
+    assert len(found.brokers) == 1_000

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Identity
@@ -27,6 +28,7 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 
 _BROKER_RESOURCE = 4
 _IDENTITY_VERSION = 5
+_MAX_BROKERS = 1_000  # a server may name any number
 _IMPOSSIBLE_NODE_ID = 0x7FFF_FFFE
 _CONFIGS = ["node.id", "broker.id", "advertised.listeners"]
 
@@ -34,7 +36,8 @@ _CONFIGS = ["node.id", "broker.id", "advertised.listeners"]
 @dataclass(slots=True)
 class Identified:
     """What is known of the node. `brokers` is its Metadata; `advertised` its own advertised.listeners, if readable.
-    `rejects_all`: it was asked for each identity that its Metadata names, and rejected them all."""
+    `rejects_all`: it was asked for each identity that its Metadata names, and rejected them all. Not if there were more
+    than could be tried."""
 
     cluster_id: str = ""
     node_id: int = -1
@@ -49,15 +52,16 @@ async def identify(
     connection: ClientConnection, expected: Identity | None, rejected: bool, max_candidates: int
 ) -> Identified:
     """Asks the node. `rejected`: it has rejected the expected identity on another connection already. The candidates
-    are the expected node and the nodes in the Metadata that the node itself returns."""
+    are the expected node and the nodes in the Metadata that the node itself returns: DescribeConfigs asks for all of
+    them at once, ApiVersions for `max_candidates` one by one."""
     metadata = await connection.request(MetadataRequest(topics=[], allow_auto_topic_creation=False))
     result = Identified(
         cluster_id=metadata.cluster_id or "",
         grade=Grade.CLUSTER_ONLY,
         api_versions_max=(connection.api_ranges.range_of(ApiKey.API_VERSIONS) or (0, 0))[1],
-        brokers={row.node_id: (row.host, row.port) for row in metadata.brokers},
+        brokers={row.node_id: (row.host, row.port) for row in metadata.brokers[:_MAX_BROKERS]},
     )
-    candidates = _candidates(expected, result, max_candidates)
+    candidates = _candidates(expected, result)
     compares = result.api_versions_max >= _IDENTITY_VERSION and result.cluster_id != "" and bool(candidates)
     if compares:
         error_code = await _error_for(connection, result.cluster_id, _IMPOSSIBLE_NODE_ID)
@@ -77,11 +81,12 @@ async def identify(
             result.node_id, result.grade = by_configs, Grade.CONFIGS
         return result
     ordered = dict.fromkeys(([by_configs] if by_configs is not None else []) + candidates)
-    for node_id in ordered:
+    for node_id in islice(ordered, max_candidates):
         if await _error_for(connection, result.cluster_id, node_id) == Error.NONE:
             result.node_id, result.grade = node_id, Grade.SEARCHED
             return result
-    result.grade, result.rejects_all = Grade.REJECTED, True
+    if len(ordered) <= max_candidates and len(metadata.brokers) <= _MAX_BROKERS:
+        result.grade, result.rejects_all = Grade.REJECTED, True
     return result
 
 
@@ -90,8 +95,8 @@ async def confirms(connection: ClientConnection, node_id: int) -> bool:
     return (await _find_by_configs(connection, [node_id]))[0] == node_id
 
 
-def _candidates(expected: Identity | None, result: Identified, limit: int) -> list[int]:
-    ids: Iterable[int] = list(result.brokers)[:limit]
+def _candidates(expected: Identity | None, result: Identified) -> list[int]:
+    ids: Iterable[int] = result.brokers
     if expected is not None and expected.cluster_id == result.cluster_id:
         ids = (expected.node_id, *ids)
     return [node_id for node_id in dict.fromkeys(ids) if node_id >= 0]

@@ -7,8 +7,9 @@ just sent, in plain or encoded, or escape sequences of terminals. So each text p
 from __future__ import annotations
 
 import base64
+import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote
 
 from signalbox.security.jaas import JaasError, parse_jaas_config
@@ -23,31 +24,73 @@ _SECRET_KEYS = (
     "sasl.oauthbearer.client.credentials.client.secret",
 )
 _SECRET_OPTIONS = ("password", "clientSecret", "oauth.client.secret", "token")
-_HIDDEN_CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+_HIDDEN_CATEGORIES = ("Cc", "Cf", "Cn", "Cs", "Co", "Zl", "Zp")
+_SHORT = 3  # a secret of so few characters is in many words: it is hidden as a word of its own only
+_MIN_BASE64 = 5
 
 
 class TextCleaner:
     """`secrets` are the texts that are never printed, in any of the usual encodings."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {form for secret in secrets if secret for form in _forms(secret)}
-        self._secrets = sorted(forms, key=len, reverse=True)
+        self._forms: set[str] = set()
+        self._longest = 0
+        self._pattern: re.Pattern[str] | None = None
+        for secret in secrets:
+            self.hide(secret)
+
+    def hide(self, secret: str) -> None:
+        """One more secret, known only now: an access token."""
+        forms = set(_forms(secret)) if secret else set()
+        if forms <= self._forms:
+            return
+        self._forms |= forms
+        rows = sorted(self._forms, key=len, reverse=True)
+        self._longest = len(rows[0])
+        self._pattern = re.compile("|".join(map(_expression, rows)))
 
     def clean(self, text: object, limit: int = MAX_TEXT) -> str:
-        """`text` as one line of at most `limit` characters that can be printed."""
-        line = "".join("?" if unicodedata.category(char) in _HIDDEN_CATEGORIES else char for char in str(text))
-        for secret in self._secrets:
-            line = line.replace(secret, REDACTED)
-        return line if len(line) <= limit else f"{line[: limit - 3]}..."
+        """`text` as one line of at most `limit` characters that can be printed. Only so much of it is read."""
+        whole = str(text)
+        line = _printable(whole[: limit + self._longest])
+        parts, position = [], 0
+        for match in self._pattern.finditer(line) if self._pattern is not None else ():
+            if match.start() >= limit:
+                break
+            parts += [line[position : match.start()], REDACTED]
+            position = match.end()
+        cleaned = "".join((*parts, line[position:limit]))
+        return cleaned if len(whole) <= limit >= len(cleaned) else f"{cleaned[: limit - 3]}..."
 
 
-def _forms(secret: str) -> list[str]:
-    """The secret as it is, and as Base64, hexadecimal and URL encoding show it."""
+def clean_name(text: object, limit: int = MAX_TEXT) -> str:
+    """A host name, a topic or an id as one line that can be printed. Secrets stay: a name with a hidden part is another
+    name, so a healthy cluster would have findings, and each reader would learn what the password is."""
+    return TextCleaner().clean(text, limit)
+
+
+def _printable(text: str) -> str:
+    return "".join("?" if unicodedata.category(char) in _HIDDEN_CATEGORIES else char for char in text)
+
+
+def _expression(form: str) -> str:
+    return rf"(?<!\w){re.escape(form)}(?!\w)" if len(form) <= _SHORT else re.escape(form)
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """The secret as it is, and as Base64, hexadecimal and URL encoding show it: on its own, and inside of a longer
+    text that was encoded as a whole, as the name and the password of PLAIN are."""
+    yield _printable(secret)
+    if len(secret) <= _SHORT:
+        return
     data = secret.encode("utf-8", "surrogatepass")
-    encoded = base64.b64encode(data).decode()
-    url_safe = base64.urlsafe_b64encode(data).decode()
-    forms = [secret, encoded, encoded.rstrip("="), url_safe, url_safe.rstrip("="), data.hex(), quote(secret, safe="")]
-    return forms if len(secret) > 2 else forms[:1]
+    yield from (data.hex(), data.hex().upper(), quote(secret, safe=""))
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield from (encode(data).decode(), encode(data).decode().rstrip("="))
+        for before in range(3):  # 6 bits per character: those that also depend on the neighbours are left out
+            inner = encode(bytes(before) + data).decode()[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
+            if len(inner) >= _MIN_BASE64:
+                yield inner
 
 
 def secrets_of(properties: Mapping[str, str]) -> list[str]:

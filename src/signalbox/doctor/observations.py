@@ -93,7 +93,8 @@ class ConnectionObservation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressObservation:
     """One address. `node_id` is the node that Metadata has at this address, -1 for a bootstrap server that Metadata
-    does not have. `brokers` is the Metadata of the node that responded first: addresses by node id."""
+    does not have. `brokers`: addresses by node id, those in the Metadata of the node that responded
+    first that the bootstrap server does not have."""
 
     host: str
     port: int
@@ -124,7 +125,8 @@ class AddressObservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointObservation:
-    """A response other than Metadata that has an address. `source` is the API, `asked` the node that was asked."""
+    """A response other than Metadata that has an address. `source` is the API, `asked` the first node that
+    was asked and had it."""
 
     source: str
     asked: int

@@ -9,7 +9,6 @@ from signalbox.client.connection.node import Address, Identity
 from signalbox.doctor.observations import AddressObservation, Fault, Grade
 from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits
-from signalbox.doctor.prober.resolver import Resolver
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsResponse
@@ -36,7 +35,7 @@ async def probed(
     address: Address, limits: Limits = PATIENT, properties: dict[str, str] | None = None, **fields: Any
 ) -> AddressObservation:
     listener = ExaminedListener.of("127.0.0.1:1", properties or {}, limits)
-    run = Run(limits, Resolver(limits.timeout_ms, lambda host, port: ["127.0.0.1"]))
+    run = Run(limits, lambda host, port: ["127.0.0.1"])
     given = {"connections": limits.connections_per_address, **fields}
     return await AddressProber(listener, run).probe(Probe(address, **given))
 
@@ -170,3 +169,71 @@ def test_a_run_that_is_over_begins_no_more_connections() -> None:
     over = Limits(timeout_ms=1_000, run_timeouts=0)
     row = asyncio.run(probed(Address("127.0.0.1", 1), over))
     assert (row.examined, row.connections) == (False, ())
+
+
+@pytest.mark.parametrize("password", ["kafka", "1", "example.com"])
+def test_a_password_that_is_a_part_of_the_host_name(password: str) -> None:
+    properties = {**SASL, "sasl.jaas.config": SASL["sasl.jaas.config"].replace(PASSWORD, password)}
+
+    async def run() -> AddressObservation:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1)
+            scripts = cluster.brokers[1].scripts
+            scripts[ApiKey.SASL_HANDSHAKE] = lambda *_: SaslHandshakeResponse(mechanisms=["PLAIN"])
+            scripts[ApiKey.SASL_AUTHENTICATE] = lambda *_: SaslAuthenticateResponse()
+            cluster.advertised[1] = ("kafka-1.example.com", 9092)
+            address = Address("kafka-1.example.com", cluster.brokers[1].address[1])
+            return await probed(address, properties=properties, expected=Identity("cluster-A", 1), node_id=1)
+
+    row = asyncio.run(run())
+    assert (row.host, row.resolve_text, row.cluster_id) == ("kafka-1.example.com", "", "cluster-A")
+    assert [connection.node_id for connection in row.connections] == [1, 1, 1]
+    assert row.brokers == {"1": "kafka-1.example.com:9092"}
+
+
+def test_a_response_of_more_than_a_mebibyte_is_not_read() -> None:
+    async def run() -> AddressObservation:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1)
+            cluster.advertised.update(dict.fromkeys(range(2, 60_000), ("127.0.0.1", 1)))
+            return await probed(Address(*cluster.brokers[1].address), Limits(timeout_ms=30_000))
+
+    (row,) = asyncio.run(run()).connections
+    assert (row.fault, row.node_id) == (Fault.NOT_KAFKA, -1)
+
+
+def test_what_is_left_out_is_reported() -> None:
+    """A Metadata with 150 addresses that the bootstrap server does not have."""
+
+    async def run() -> tuple[AddressObservation, list[str]]:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1)
+            cluster.advertised.update({node_id: ("other", node_id) for node_id in range(2, 152)})
+            listener = ExaminedListener.of("127.0.0.1:1", {}, PATIENT)
+            prober = AddressProber(listener, Run(PATIENT, lambda host, port: ["127.0.0.1"] * 20))
+            address = Address("many", cluster.brokers[1].address[1])
+            known = frozenset([(1, cluster.advertised[1])])
+            row = await prober.probe(Probe(address, known_brokers=known))
+            return row, prober.skipped
+
+    row, skipped = asyncio.run(run())
+    assert (len(row.ips), len(row.brokers), "1" in row.brokers) == (16, 100, False)
+    assert skipped == [
+        "IP addresses of many: only the first 16 of 20",
+        "differing addresses in the Metadata of many: only the first 100 of 150",
+    ]
+
+
+def test_a_probe_survives_what_no_code_expects(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object) -> None:
+        raise LookupError("a case that nobody knows")
+
+    monkeypatch.setattr("signalbox.doctor.prober.address_prober.identify", broken)
+
+    async def run() -> AddressObservation:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1)
+            return await probed(Address(*cluster.brokers[1].address))
+
+    (row,) = asyncio.run(run()).connections
+    assert (row.fault, row.text) == (Fault.NOT_KAFKA, "a case that nobody knows")

@@ -2,8 +2,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from datetime import UTC, datetime, timedelta
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 
 from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.doctor.clean_text import TextCleaner
@@ -47,6 +52,23 @@ def test_no_handshake_no_certificate() -> None:
 def test_bytes_that_are_no_certificate_have_a_fingerprint() -> None:
     assert describe_certificate(b"nothing", CLEAN).subject == ""
     assert len(describe_certificate(b"nothing", CLEAN).sha256) == 64
+
+
+def test_a_certificate_that_x509_does_not_allow_has_a_fingerprint() -> None:
+    """The same extension twice: an exception of its own, no ValueError."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hostile")])
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+    for last in (4, 5):
+        extension = x509.UnrecognizedExtension(x509.ObjectIdentifier(f"1.2.3.{last}"), b"x")
+        builder = builder.add_extension(extension, critical=False)
+    encoded = builder.sign(key, hashes.SHA256()).public_bytes(Encoding.DER)
+    twice = encoded.replace(b"\x06\x03\x2a\x03\x05", b"\x06\x03\x2a\x03\x04")
+    assert twice != encoded
+    assert "CN=hostile" in describe_certificate(encoded, CLEAN).subject
+    found = describe_certificate(twice, CLEAN)
+    assert (found.subject, len(found.sha256)) == ("", 64)
 
 
 def test_the_context_verifies_nothing() -> None:

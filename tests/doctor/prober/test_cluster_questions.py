@@ -9,19 +9,18 @@ import pytest
 from signalbox.client.connection.connection import connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address
-from signalbox.doctor.clean_text import TextCleaner
 from signalbox.doctor.observations import ClusterView, EndpointObservation
 from signalbox.doctor.prober.cluster_questions import Cluster, read_cluster, read_endpoints, with_endpoints
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.fetch import FetchResponse
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorResponse
+from signalbox.protocol.messages.metadata import MetadataResponse
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.doctor.loopback import add_brokers
 
 pytestmark = pytest.mark.spec("R8")
 
 SETTINGS = ConnectionSettings(connect_timeout_ms=2_000, request_timeout_ms=2_000)
-CLEAN = TextCleaner().clean
 
 
 def finds_coordinator(request: Any, version: int) -> Any:
@@ -46,8 +45,8 @@ def asked(topics: dict[str, tuple[int, ...]]) -> tuple[Cluster, list[EndpointObs
             scripts[ApiKey.FETCH] = leaks_endpoints
             connection = await connect(Address(*cluster.brokers[1].address), SETTINGS)
             try:
-                known = await read_cluster(connection, CLEAN, 1_000)
-                endpoints, skipped = await read_endpoints(connection, 1, known, CLEAN)
+                known = await read_cluster(connection, 1_000)
+                endpoints, skipped = await read_endpoints(connection, 1, known)
             finally:
                 connection.close()
             return known, endpoints, skipped, cluster
@@ -89,7 +88,7 @@ def test_only_the_first_nodes_are_kept() -> None:
             cluster.advertised.update({node_id: (f"h{node_id}\x1b", 1) for node_id in range(2, 500)})
             connection = await connect(Address(*cluster.brokers[1].address), SETTINGS)
             try:
-                return await read_cluster(connection, CLEAN, 3)
+                return await read_cluster(connection, 3)
             finally:
                 connection.close()
 
@@ -100,5 +99,49 @@ def test_only_the_first_nodes_are_kept() -> None:
 
 def test_each_endpoint_and_each_reason_once() -> None:
     row = EndpointObservation(source="Fetch", asked=1, node_id=2, address="x:1")
-    view = with_endpoints(ClusterView(), [row, replace(row), replace(row, asked=2)], ["a", "a"])
-    assert ([one.asked for one in view.endpoints], view.skipped) == ([1, 2], ("a",))
+    rows = [row, replace(row), replace(row, asked=2), replace(row, asked=2, address="y:1")]
+    view = with_endpoints(ClusterView(), rows, ["a", "a"])
+    assert [(one.asked, one.address) for one in view.endpoints] == [(1, "x:1"), (2, "y:1")]
+    assert view.skipped == ("a",)
+
+
+def test_more_endpoints_than_are_compared() -> None:
+    rows = [EndpointObservation(source="Fetch", asked=1, node_id=index, address="x:1") for index in range(10_001)]
+    view = with_endpoints(ClusterView(), rows, [])
+    assert len(view.endpoints) == 10_000
+    assert view.skipped == ("10000 of 10001 addresses in other responses were compared",)
+
+
+def test_thousands_of_addresses_in_a_response_of_one_node() -> None:
+    async def run() -> tuple[list[EndpointObservation], list[str]]:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1)
+            connection = await connect(Address(*cluster.brokers[1].address), SETTINGS)
+            try:
+                known = await read_cluster(connection, 1_000)
+                cluster.advertised.update(dict.fromkeys(range(2, 2_001), ("x", 1)))
+                return await read_endpoints(connection, 1, known)
+            finally:
+                connection.close()
+
+    found, skipped = asyncio.run(run())
+    assert len(found) == 1_100
+    assert "node 1: 1100 of 2000 addresses in its responses were compared" in skipped
+
+
+def test_only_so_many_replicas_are_kept() -> None:
+    partition = MetadataResponse.MetadataResponsePartition(leader_id=1, replica_nodes=list(range(5_000)))
+    topic = MetadataResponse.MetadataResponseTopic(name="t", partitions=[partition])
+    answer = MetadataResponse(cluster_id="cluster-A", topics=[topic])
+
+    async def run() -> Cluster:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1)
+            connection = await connect(Address(*cluster.brokers[1].address), SETTINGS)
+            cluster.brokers[1].scripts[ApiKey.METADATA] = lambda *_: answer
+            try:
+                return await read_cluster(connection, 3)
+            finally:
+                connection.close()
+
+    assert asyncio.run(run()).view.replica_nodes == (0, 1, 2)

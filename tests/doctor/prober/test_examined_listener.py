@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import asyncio
+import base64
+from pathlib import Path
+
 import pytest
 
 from signalbox.client.connection.node import Address
@@ -27,6 +31,32 @@ def test_a_password_on_the_wire_and_one_that_is_not() -> None:
     assert "hush" not in plain.cleaner.clean("it was hush-hush")
     scram = {**properties, "sasl.mechanism": "SCRAM-SHA-256", "sasl.jaas.config": _SCRAM}
     assert ExaminedListener.of("a:1", scram, Limits()).hides_secret
+
+
+def test_a_token_is_a_secret_once_it_was_sent(tmp_path: Path) -> None:
+    claims = base64.urlsafe_b64encode(b'{"sub":"alice","exp":4102444800}').decode().rstrip("=")
+    token = f"aGVhZA.{claims}.c2lnbmF0dXJl"
+    location = tmp_path / "token"
+    location.write_text(token)
+    properties = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+        "sasl.oauthbearer.token.endpoint.url": location.as_uri(),
+    }
+    listener = ExaminedListener.of("a:1", properties, Limits())
+    login = listener.settings.security.sasl
+    assert login is not None
+    assert login.ready is not None
+    assert not listener.hides_secret
+    ready = login.ready
+
+    async def fetched() -> None:
+        await ready()
+
+    asyncio.run(fetched())
+    assert token.encode() in login.begin().first()
+    assert listener.cleaner.clean(f"rejected: {token}") == "rejected: [hidden]"
 
 
 def test_faults_in_the_properties() -> None:

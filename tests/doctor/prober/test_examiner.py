@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -51,8 +52,8 @@ def test_no_bootstrap_server_responds() -> None:
     assert codes(asyncio.run(examined("127.0.0.1:1,127.0.0.1:2"))) == ["CONNECTION_REFUSED"]
 
 
-def test_a_hundred_thousand_nodes_end_the_run() -> None:
-    advertised = dict.fromkeys(range(2, 100000), ("127.0.0.1", 1))
+def test_tens_of_thousands_of_nodes_end_the_run() -> None:
+    advertised = dict.fromkeys(range(2, 40_000), ("127.0.0.1", 1))
     limits = Limits(timeout_ms=30_000, addresses=50)
     examination = asyncio.run(lying(advertised, limits))
     assert len(examination.listeners[0].addresses) == 50
@@ -69,6 +70,34 @@ def test_hosts_that_resolve_to_loopback_or_to_nothing() -> None:
     advertised = {index + 2: (host, 1) for index, host in enumerate(hosts)}
     examination = asyncio.run(lying(advertised, Limits(timeout_ms=2_000), lookup=lookup))
     assert codes(examination) == ["CONNECTION_REFUSED", "UNRESOLVED"]
+
+
+def test_names_that_could_not_be_looked_up_are_not_examined() -> None:
+    released = threading.Event()
+
+    def lookup(host: str, port: int) -> list[str]:
+        released.wait(60)
+        return []
+
+    advertised = {index: (f"name{index}", 1) for index in range(2, 60)}
+    try:
+        examination = asyncio.run(lying(advertised, Limits(timeout_ms=500, run_timeouts=6), lookup=lookup))
+    finally:
+        released.set()
+    assert codes(examination) == ["NOT_EXAMINED", "UNRESOLVED"]
+
+
+def test_what_is_left_out_is_in_the_report() -> None:
+    async def run() -> Examination:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1, 2, 3)
+            (_, port) = cluster.brokers[1].address
+            limits = Limits(timeout_ms=2_000, asked_nodes=2)
+            return await examined(f"many:{port}", limits=limits, lookup=lambda *_: ["127.0.0.1"] * 20)
+
+    (listener,) = asyncio.run(run()).listeners
+    assert "IP addresses of many: only the first 16 of 20" in listener.view.skipped
+    assert "DescribeCluster, FindCoordinator and Fetch: 2 of 3 nodes were asked" in listener.view.skipped
 
 
 def test_metadata_that_is_another_one_at_each_address_is_not_followed() -> None:

@@ -10,33 +10,37 @@ from __future__ import annotations
 import asyncio
 import ssl
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from signalbox.client.connection.connection import ClientConnection, connect
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import ClientFailure, Misrouted
 from signalbox.client.route_probe.identity import Identified, confirms, identify
 from signalbox.client.route_probe.route_evidence import Grade as Proof
+from signalbox.doctor.clean_text import clean_name
 from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault, Grade
 from signalbox.doctor.prober.certificate_reader import any_certificate_context, read_certificate
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits
-from signalbox.doctor.prober.fault_of import fault_of
-from signalbox.doctor.prober.resolver import Resolver, Unresolved
+from signalbox.doctor.prober.fault_of import fault_of, problem_of
+from signalbox.doctor.prober.resolver import Lookup, LookupNotBegun, Resolver, Unresolved
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
 
+Item = TypeVar("Item")
 _READY = "ready"
 _NO_MECHANISM = "signalbox-doctor"
 _WITHOUT_TLS = (Fault.CONNECTION_REFUSED, Fault.NO_ROUTE, Fault.TIMEOUT, Fault.TLS_MISSING)
-_MAX_BROKERS = 100
+_MAX_DIFFERENCES = 100
+_MAX_IPS = 16
 
 
 class Run:
     """What all probes of a run share: the limits, the slots of open connections, the end."""
 
-    def __init__(self, limits: Limits, resolver: Resolver) -> None:
+    def __init__(self, limits: Limits, lookup: Lookup) -> None:
         self.limits = limits
-        self.resolver = resolver
         self.slots = asyncio.Semaphore(limits.open_connections)
         self._end = asyncio.get_running_loop().time() + limits.run_timeouts * limits.timeout_ms / 1000
+        self.resolver = Resolver(limits.timeout_ms, lookup, self._end)
 
     @property
     def is_over(self) -> bool:
@@ -46,7 +50,7 @@ class Run:
 @dataclass(frozen=True, slots=True)
 class Probe:
     """One address to probe, with the node that should be there. `known_brokers`: what Metadata of the bootstrap server
-    has; an address keeps its own Metadata only if it differs."""
+    has; an address keeps of its own Metadata what differs."""
 
     address: Address
     expected: Identity | None = None
@@ -58,22 +62,23 @@ class Probe:
 
 
 class AddressProber:
-    """Probes the addresses of one listener."""
+    """Probes the addresses of one listener. `skipped`: what was left out, with the reason."""
 
     def __init__(self, listener: ExaminedListener, run: Run) -> None:
+        self.skipped: list[str] = []
         self._listener = listener
         self._run = run
         self._clean = listener.cleaner.clean
 
     async def probe(self, probe: Probe) -> AddressObservation:
         """Never raises for anything that a peer does."""
-        clean_host = self._clean(probe.address.host, 255)
+        clean_host = clean_name(probe.address.host, 255)
         result = AddressObservation(
             host=clean_host,
             port=probe.address.port,
             bootstrap=probe.bootstrap,
             node_id=probe.node_id,
-            cluster_id=self._clean(probe.expected.cluster_id) if probe.expected else "",
+            cluster_id=clean_name(probe.expected.cluster_id) if probe.expected else "",
         )
         if clean_host != probe.address.host or not clean_host:
             return replace(result, resolve_text="it is no host name")
@@ -83,6 +88,9 @@ class AddressProber:
             ips = await self._run.resolver.resolve(*probe.address)
         except Unresolved as failure:
             return replace(result, resolve_text=self._clean(failure))
+        except LookupNotBegun:
+            return replace(result, examined=False)
+        ips = self._cut(ips, _MAX_IPS, f"IP addresses of {clean_host}")
         rows = await asyncio.gather(*(self._probe_ip(probe, ip) for ip in ips))
         brokers = next((found.brokers for _, found, _ in rows if found.brokers), {})
         return replace(
@@ -95,12 +103,17 @@ class AddressProber:
         )
 
     def _differing(self, brokers: dict[int, tuple[str, int]], probe: Probe) -> dict[str, str]:
-        if frozenset(brokers.items()) == probe.known_brokers:
-            return {}
-        return {
-            str(node_id): str(Address(self._clean(host, 255), port))
-            for node_id, (host, port) in list(brokers.items())[:_MAX_BROKERS]
-        }
+        """Those addresses in the Metadata of this node that the bootstrap server does not have."""
+        rows = [row for row in brokers.items() if row not in probe.known_brokers]
+        if probe.known_brokers:
+            rows = self._cut(rows, _MAX_DIFFERENCES, f"differing addresses in the Metadata of {probe.address.host}")
+        rows = rows[:_MAX_DIFFERENCES]
+        return {str(node_id): str(Address(clean_name(host, 255), port)) for node_id, (host, port) in rows}
+
+    def _cut(self, rows: list[Item], limit: int, what: str) -> list[Item]:
+        if len(rows) > limit:
+            self.skipped.append(f"{what}: only the first {limit} of {len(rows)}")
+        return rows[:limit]
 
     async def _probe_ip(
         self, probe: Probe, ip: str
@@ -134,7 +147,7 @@ class AddressProber:
         try:
             async with asyncio.timeout(self._run.limits.timeout_ms / 1000):
                 return await read_certificate(ip, address.port, address.host, context, self._clean)
-        except TimeoutError:
+        except Exception:  # TimeoutError, or a handshake that no code expects
             return None
 
     async def _connection(self, probe: Probe, ip: str, first: Identified) -> tuple[ConnectionObservation, Identified]:
@@ -150,7 +163,7 @@ class AddressProber:
             row = await self._failed(probe.address, ip, failure)
         except TimeoutError:
             row = replace(row, stage="requests", fault=Fault.TIMEOUT, text="the requests were not answered in time")
-        except (ValueError, OverflowError) as error:  # an address or an answer that no code expects
+        except Exception as error:  # an address or an answer that no code expects: the other probes go on
             row = replace(row, stage="requests", fault=Fault.NOT_KAFKA, text=self._clean(error))
         return replace(row, total_ms=round((loop.time() - started) * 1000, 2)), found
 
@@ -178,11 +191,12 @@ class AddressProber:
         row = ConnectionObservation(
             ip=ip,
             stage="api-versions" if not_asked else _READY,
-            cluster_id=self._clean(found.cluster_id),
+            text="it rejects that identity, and not every other one was tried" if not_asked else "",
+            cluster_id=clean_name(found.cluster_id),
             node_id=found.node_id,
             grade=Grade(found.grade.value),
             api_versions_max=found.api_versions_max,
-            advertised=self._clean(found.advertised, 2_000),
+            advertised=clean_name(found.advertised, 2_000),
             connect_ms=connect_ms,
         )
         return row, found
@@ -222,7 +236,7 @@ class AddressProber:
     async def _failed(self, address: Address, ip: str, failure: ClientFailure) -> ConnectionObservation:
         stage, fault = fault_of(failure, self._listener.uses_tls)
         mechanisms: tuple[str, ...] = ()
-        text = str(getattr(failure, "problem", None) or getattr(failure, "reason", None) or failure)
+        text = problem_of(failure)
         if fault == Fault.SASL_MECHANISM:
             mechanisms = tuple(text.rpartition("broker's: ")[2].split(", "))
         elif fault == Fault.CLOSED and stage == "requests" and not self._listener.uses_sasl:
@@ -235,7 +249,7 @@ class AddressProber:
             stage=stage,
             fault=fault,
             text=self._clean(text),
-            sasl_mechanisms=tuple(self._clean(name, 40) for name in mechanisms[:10]),
+            sasl_mechanisms=tuple(clean_name(name, 40) for name in mechanisms[:10]),
         )
 
     async def _has_tls(self, address: Address, ip: str) -> bool:
@@ -251,6 +265,6 @@ class AddressProber:
                     response = await connection.request(SaslHandshakeRequest(mechanism=_NO_MECHANISM), version=1)
                 finally:
                     connection.close("the probe is over")
-        except (ClientFailure, TimeoutError):
+        except Exception:  # whatever it answers, it offers nothing that can be read
             return ()
         return tuple(response.mechanisms)

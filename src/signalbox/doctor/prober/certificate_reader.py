@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
+from signalbox.doctor.clean_text import clean_name
 from signalbox.doctor.observations import Certificate
 from signalbox.security.tls.contexts import client_context
 from signalbox.security.tls.settings import tls_settings
@@ -74,12 +75,12 @@ def describe_certificate(encoded: bytes, clean: Clean) -> Certificate:
         return Certificate(
             subject=clean(certificate.subject.rfc4514_string()),
             issuer=clean(certificate.issuer.rfc4514_string()),
-            names=tuple(clean(name) for name in names[:_MAX_NAMES]),
+            names=tuple(clean_name(name) for name in names[:_MAX_NAMES]),
             not_before=_iso(certificate.not_valid_before_utc),
             not_after=_iso(certificate.not_valid_after_utc),
             sha256=sha256,
         )
-    except ValueError:
+    except Exception:  # a peer may send any bytes, and x509 has errors of its own that are no ValueError
         return Certificate(sha256=sha256)
 
 

@@ -7,13 +7,13 @@ answered with an error and the leader's address (KIP-951); no record is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Address
 from signalbox.client.failures import VersionUnsupported
+from signalbox.doctor.clean_text import clean_name
 from signalbox.doctor.observations import ClusterView, EndpointObservation
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -22,11 +22,11 @@ from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 
-Clean = Callable[[object, int], str]
 _INTERNAL_TOPICS = (("__consumer_offsets", 0), ("__transaction_state", 1))
 _COORDINATOR_KEY = "signalbox-doctor"
 _ENDPOINTS_FROM, _SINGLE_KEY_MAX = 16, 3
 _MAX_LISTED = 20
+_MAX_ENDPOINTS, _MAX_ALL_ENDPOINTS = 1_100, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Cluster:
     view: ClusterView
 
 
-async def read_cluster(connection: ClientConnection, clean: Clean, max_brokers: int) -> Cluster:
+async def read_cluster(connection: ClientConnection, max_brokers: int) -> Cluster:
     """The whole Metadata. Only the first `max_brokers` nodes are kept."""
     response = await connection.request(MetadataRequest(topics=None, allow_auto_topic_creation=False))
     rows = response.brokers[:max_brokers]
@@ -75,10 +75,10 @@ async def read_cluster(connection: ClientConnection, clean: Clean, max_brokers: 
                     )
                 )
     view = ClusterView(
-        cluster_id=clean(response.cluster_id or "", 100),
-        brokers={str(node_id): _text(host, port, clean) for node_id, (host, port) in sorted(brokers.items())},
-        replica_nodes=tuple(sorted(replica_nodes)),
-        without_listener=tuple(clean(name, 260) for name in without[:_MAX_LISTED]),
+        cluster_id=clean_name(response.cluster_id or ""),
+        brokers={str(node_id): _text(host, port) for node_id, (host, port) in sorted(brokers.items())},
+        replica_nodes=tuple(sorted(replica_nodes)[:max_brokers]),
+        without_listener=tuple(clean_name(name, 260) for name in without[:_MAX_LISTED]),
         advertised_count=len(response.brokers),
     )
     internal = frozenset(row.name for row in response.topics if row.error_code == Error.NONE and row.name)
@@ -86,7 +86,7 @@ async def read_cluster(connection: ClientConnection, clean: Clean, max_brokers: 
 
 
 async def read_endpoints(
-    connection: ClientConnection, node_id: int, cluster: Cluster, clean: Clean
+    connection: ClientConnection, node_id: int, cluster: Cluster
 ) -> tuple[list[EndpointObservation], list[str]]:
     """(every address that this node returns in other responses than Metadata, checks that could not be made)."""
     rows: list[tuple[str, Any]] = []
@@ -106,9 +106,11 @@ async def read_endpoints(
         skipped.append("Fetch: no error with node endpoints can be provoked")
     else:
         rows += [("Fetch", row) for row in provoked]
+    if len(rows) > _MAX_ENDPOINTS:
+        skipped.append(f"node {node_id}: {_MAX_ENDPOINTS} of {len(rows)} addresses in its responses were compared")
     found = [
-        EndpointObservation(source=source, asked=node_id, node_id=row.node_id, address=_text(row.host, row.port, clean))
-        for source, row in rows[:1_000]
+        EndpointObservation(source=source, asked=node_id, node_id=row.node_id, address=_text(row.host, row.port))
+        for source, row in rows[:_MAX_ENDPOINTS]
     ]
     return found, skipped
 
@@ -156,9 +158,16 @@ async def _provoked(connection: ClientConnection, node_id: int, cluster: Cluster
 
 
 def with_endpoints(view: ClusterView, endpoints: list[EndpointObservation], skipped: list[str]) -> ClusterView:
-    """The view with what the nodes returned; each endpoint and each reason once."""
-    return replace(view, endpoints=tuple(dict.fromkeys(endpoints)), skipped=tuple(dict.fromkeys(skipped)))
+    """The view with what the nodes returned. An endpoint that several nodes return is kept once, with the node that was
+    asked first; each reason is kept once."""
+    once: dict[tuple[str, int, str], EndpointObservation] = {}
+    for row in endpoints:
+        once.setdefault((row.source, row.node_id, row.address), row)
+    if len(once) > _MAX_ALL_ENDPOINTS:
+        skipped = [*skipped, f"{_MAX_ALL_ENDPOINTS} of {len(once)} addresses in other responses were compared"]
+    rows = tuple(once.values())[:_MAX_ALL_ENDPOINTS]
+    return replace(view, endpoints=rows, skipped=tuple(dict.fromkeys(skipped)))
 
 
-def _text(host: str, port: int, clean: Clean) -> str:
-    return str(Address(clean(host, 255), port))
+def _text(host: str, port: int) -> str:
+    return str(Address(clean_name(host, 255), port))

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 
 from signalbox.client.connection.connection import connect
 from signalbox.client.connection.node import Address, Identity
-from signalbox.client.failures import ClientFailure
 from signalbox.doctor.observations import (
     AddressObservation,
     ClusterView,
@@ -23,8 +22,9 @@ from signalbox.doctor.observations import (
 )
 from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
 from signalbox.doctor.prober.cluster_questions import Cluster, read_cluster, read_endpoints, with_endpoints
-from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits
-from signalbox.doctor.prober.resolver import Lookup, Resolver, look_up
+from signalbox.doctor.prober.examined_listener import METADATA_FRAME_BYTES, ExaminedListener, Limits
+from signalbox.doctor.prober.fault_of import problem_of
+from signalbox.doctor.prober.resolver import Lookup, look_up
 
 
 async def examine(listeners: Sequence[ExaminedListener], limits: Limits, lookup: Lookup = look_up) -> Examination:
@@ -32,7 +32,7 @@ async def examine(listeners: Sequence[ExaminedListener], limits: Limits, lookup:
     peer does, and ends after `limits.run_timeouts` timeouts at the latest (a few more for requests in flight)."""
     loop = asyncio.get_running_loop()
     started_at, started = datetime.now(UTC), loop.time()
-    run = Run(limits, Resolver(limits.timeout_ms, lookup))
+    run = Run(limits, lookup)
     rows = await asyncio.gather(*(_Examiner(listener, run).examine() for listener in listeners))
     return Examination(
         started=started_at.isoformat(timespec="seconds"),
@@ -53,10 +53,9 @@ class _Examiner:
         seeds = self._listener.seeds
         first = await asyncio.gather(*(self._prober.probe(Probe(seed, bootstrap=True)) for seed in seeds))
         cluster = await self._read_cluster(first)
-        view = cluster.view if cluster is not None else ClusterView()
         addresses = await asyncio.gather(*self._probes(dict(zip(seeds, first, strict=True)), cluster))
-        if cluster is not None:
-            view = await self._with_endpoints(cluster, addresses)
+        view = await self._with_endpoints(cluster, addresses) if cluster is not None else ClusterView()
+        view = replace(view, skipped=tuple(dict.fromkeys((*view.skipped, *self._prober.skipped))))
         return ListenerObservation(
             bootstrap=self._listener.text,
             protocol=self._listener.protocol,
@@ -67,17 +66,17 @@ class _Examiner:
 
     async def _read_cluster(self, seeds: Sequence[AddressObservation]) -> Cluster | None:
         """The Metadata of the first bootstrap server that returns it."""
+        settings = replace(self._listener.settings, max_frame_bytes=METADATA_FRAME_BYTES)
         for seed, row in zip(self._listener.seeds, seeds, strict=True):
             for usable in row.usable:
                 try:
                     async with asyncio.timeout(2 * self._run.limits.timeout_ms / 1000):
-                        connection = await connect(seed, self._listener.settings, resolved=[usable.ip])
+                        connection = await connect(seed, settings, resolved=[usable.ip])
                         try:
-                            clean = self._listener.cleaner.clean
-                            return await read_cluster(connection, clean, self._run.limits.addresses)
+                            return await read_cluster(connection, self._run.limits.addresses)
                         finally:
                             connection.close("the probe is over")
-                except (ClientFailure, TimeoutError):
+                except Exception:  # ClientFailure, TimeoutError, or a Metadata that no code expects
                     continue
         return None
 
@@ -112,9 +111,13 @@ class _Examiner:
 
     async def _with_endpoints(self, cluster: Cluster, addresses: Sequence[AddressObservation]) -> ClusterView:
         nodes = [row for row in addresses if row.node_id >= 0 and row.node_id in row.answering]
-        asked = await asyncio.gather(*(self._endpoints(cluster, row) for row in nodes[: self._run.limits.asked_nodes]))
+        limit = self._run.limits.asked_nodes
+        asked = await asyncio.gather(*(self._endpoints(cluster, row) for row in nodes[:limit]))
         endpoints = [endpoint for found, _ in asked for endpoint in found]
-        return with_endpoints(cluster.view, endpoints, [reason for _, skipped in asked for reason in skipped])
+        skipped = [reason for _, reasons in asked for reason in reasons]
+        if len(nodes) > limit:
+            skipped.append(f"DescribeCluster, FindCoordinator and Fetch: {limit} of {len(nodes)} nodes were asked")
+        return with_endpoints(cluster.view, endpoints, skipped)
 
     async def _endpoints(
         self, cluster: Cluster, row: AddressObservation
@@ -127,11 +130,12 @@ class _Examiner:
                     return [], ["there was no time to ask all nodes"]
                 connection = await connect(address, self._listener.settings, expected, resolved=[row.usable[0].ip])
                 try:
-                    return await read_endpoints(connection, row.node_id, cluster, self._listener.cleaner.clean)
+                    return await read_endpoints(connection, row.node_id, cluster)
                 finally:
                     connection.close("the probe is over")
-        except (ClientFailure, TimeoutError) as failure:
-            return [], [f"node {row.node_id}: {self._listener.cleaner.clean(failure)}"]
+        except Exception as failure:  # ClientFailure, TimeoutError, or a response that no code expects
+            problem = problem_of(failure) or "no response in time"
+            return [], [f"node {row.node_id}: {self._listener.cleaner.clean(problem)}"]
 
 
 async def _done(row: AddressObservation) -> AddressObservation:

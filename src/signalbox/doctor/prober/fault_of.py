@@ -48,6 +48,11 @@ def fault_of(failure: ClientFailure, uses_tls: bool) -> tuple[str, Fault]:
     return "requests", Fault.NOT_KAFKA
 
 
+def problem_of(failure: Exception) -> str:
+    """The text of a failure, without the address where the client's failures have one."""
+    return str(getattr(failure, "problem", None) or getattr(failure, "reason", None) or failure)
+
+
 def _connect_fault(failure: ConnectFailed, uses_tls: bool) -> Fault:
     problem = failure.problem
     if problem.startswith(_NO_ANSWER):

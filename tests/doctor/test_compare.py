@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from signalbox.doctor.compare import compare
+from signalbox.doctor.compare import compare, latest
 from signalbox.doctor.observations import ClusterView
 from tests.doctor.samples import advertised, codes_of, examination, listener, seed
 
@@ -40,3 +40,19 @@ def test_entries_are_matched_by_text_then_by_position() -> None:
 
 def test_a_run_without_metadata_is_not_compared() -> None:
     assert compare(BEFORE, examination(listener(view=ClusterView()))) == []
+
+
+def test_an_outage_between_two_rounds_hides_no_change() -> None:
+    outage = examination(listener(view=ClusterView()))
+    moved = examination(listener(seed(1), advertised(1, 1, host="new"), advertised(2, 2)))
+    assert latest(None, outage) == outage
+    kept = latest(BEFORE, outage)
+    assert kept.listeners == BEFORE.listeners
+    assert codes_of(compare(kept, moved)) == [("ADDRESS_CHANGED", 1)]
+    assert latest(kept, moved) == moved
+
+
+def test_only_the_entry_without_metadata_keeps_its_round() -> None:
+    two = examination(listener(advertised(1, 1), bootstrap="a:1"), listener(advertised(1, 1), bootstrap="b:1"))
+    now = examination(listener(view=ClusterView(), bootstrap="a:1"), listener(advertised(2, 2), bootstrap="b:1"))
+    assert latest(two, now).listeners == (two.listeners[0], now.listeners[1])

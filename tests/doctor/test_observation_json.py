@@ -1,12 +1,24 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from signalbox.doctor.finding import Finding
 from signalbox.doctor.observation_json import read_report, report_as_json
-from signalbox.doctor.observations import Certificate, ClusterView, EndpointObservation, Fault
+from signalbox.doctor.observations import (
+    AddressObservation,
+    Certificate,
+    ClusterView,
+    ConnectionObservation,
+    EndpointObservation,
+    Examination,
+    Fault,
+    ListenerObservation,
+)
 from tests.doctor.samples import advertised, examination, failed, listener, seed
 
 
@@ -56,6 +68,9 @@ def test_what_is_no_report_is_rejected_by_name(text: str, problem: str) -> None:
         ('"port": 9092', '"port": "9092"'),
         ('"bootstrap": true', '"bootstrap": 1'),
         ('"brokers": {', '"brokers": 5, "b": {'),
+        ('"1": "a:1"', '"one": "a:1"'),
+        ('"1": "a:1"', '"1\\u001b": "a:1"'),
+        ('"connect_ms": 1.0', f'"connect_ms": 1{"0" * 400}'),
     ],
 )
 def test_a_field_of_another_type_is_named(old: str, new: str) -> None:
@@ -63,3 +78,33 @@ def test_a_field_of_another_type_is_named(old: str, new: str) -> None:
     assert old in text
     with pytest.raises(ValueError, match=r"examination\.listeners\[0\]"):
         read_report(text.replace(old, new))
+
+
+def test_texts_of_a_file_are_safe_to_print() -> None:
+    text = sample().replace('"cluster_id": "c"', r'"cluster_id": "c\u001b]0;title\u0007\ufffe"')
+    assert read_report(text).listeners[0].view.cluster_id == "c?]0;title??"
+    with pytest.raises(ValueError, match=r"brokers\.\?one"):
+        read_report(sample().replace('"1": "a:1"', r'"\u001bone": "a:1"'))
+
+
+_PAGE = Path(__file__).parents[2] / "docs/doctor/json.md"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Examination,
+        ListenerObservation,
+        ClusterView,
+        EndpointObservation,
+        AddressObservation,
+        ConnectionObservation,
+        Certificate,
+        Finding,
+    ],
+)
+def test_each_field_is_documented(record: type) -> None:
+    _, found, section = _PAGE.read_text().partition(f"\n## {record.__name__}\n")
+    assert found
+    documented = re.findall(r"^\| `(\w+)` \|", section.partition("\n## ")[0], re.MULTILINE)
+    assert documented == [*(("severity",) if record is Finding else ()), *(field.name for field in fields(record))]

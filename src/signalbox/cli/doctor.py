@@ -1,6 +1,7 @@
 """`signalbox doctor BOOTSTRAP ...`: which node responds at each address of any Kafka cluster, and what is wrong.
 
-Read-only. Exit status: 0 all right, 1 something is wrong, 2 the doctor cannot tell, or the command line is wrong.
+Read-only. Exit status: 0 all right, 1 something is wrong, 2 the doctor cannot tell, or the command line is wrong, or a
+report cannot be written, 130 interrupted before the first report. `--watch` ends with the worst status of its rounds.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import COMMAND_CONFIG, console, fail, say
+from signalbox.cli.connect import COMMAND_CONFIG, console, errors, fail, say
 from signalbox.client.failures import ConfigRejected
 from signalbox.common.config.properties_file import parse_properties
 from signalbox.doctor.checks.all_checks import find
-from signalbox.doctor.compare import compare
+from signalbox.doctor.compare import compare, latest
 from signalbox.doctor.finding import Finding, Severity, codes, exit_status
 from signalbox.doctor.observation_json import read_report, report_as_json
 from signalbox.doctor.observations import Examination
@@ -29,6 +30,7 @@ from signalbox.doctor.report.junit_report import junit_report
 from signalbox.doctor.report.text_report import text_report
 
 _USAGE = 2
+_INTERRUPTED = 130
 _RED = ("  !!", "error:")
 
 
@@ -63,23 +65,27 @@ def doctor(
         fail("BOOTSTRAP is missing: host:port of a bootstrap server", code=_USAGE)
     limits = Limits(timeout_ms=max(1, int(timeout * 1000)))
     listeners = _listeners(bootstrap, command_config or _config_of_environment(), limits)
+    for path in (junit, html):
+        _require_place(path)
     before = _earlier(other) if other is not None else None
-    count, status = 0, 0
+    count, statuses = 0, set[int]()
     try:
         while True:
             examination = asyncio.run(examine(listeners, limits))
             findings = find(examination) + (compare(before, examination) if before is not None else [])
-            status = exit_status(findings)
+            statuses.add(exit_status(findings))
             _print(examination, findings, as_json)
-            _write(junit, junit_report(examination, findings))
-            _write(html, html_report(examination, findings))
-            before, count = examination, count + 1
+            statuses |= {
+                _write(junit, junit_report(examination, findings)),
+                _write(html, html_report(examination, findings)),
+            }
+            before, count = latest(before, examination), count + 1
             if not watch or count == rounds:
                 break
             asyncio.run(asyncio.sleep(every))
     except KeyboardInterrupt:
-        pass
-    raise typer.Exit(status)
+        statuses = statuses or {_INTERRUPTED}
+    raise typer.Exit(1 if 1 in statuses else max(statuses))
 
 
 def _explain(code: str) -> None:
@@ -134,6 +140,21 @@ def _print(examination: Examination, findings: list[Finding], as_json: bool) -> 
         console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def _write(path: Path | None, text: str) -> None:
-    if path is not None:
+def _require_place(path: Path | None) -> None:
+    """Whether a report can be written there: better known before a run than after it."""
+    if path is None:
+        return
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        fail(f"{path} cannot be written: it is no file in a folder that exists and may be written", code=_USAGE)
+
+
+def _write(path: Path | None, text: str) -> int:
+    """The exit status: 0, or 2 if the report cannot be written. The report on the terminal is there in any case."""
+    if path is None:
+        return 0
+    try:
         path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        errors.print(f"{path} cannot be written: {error}", style="red", markup=False, soft_wrap=True)
+        return _USAGE
+    return 0

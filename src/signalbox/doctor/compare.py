@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from signalbox.doctor.checks.about import about, ids
 from signalbox.doctor.finding import Finding
@@ -13,6 +14,16 @@ def compare(before: Examination, now: Examination) -> list[Finding]:
     """What has changed since `before`. Entries are matched by their text; if both runs have the same number of entries,
     those without a match by their position: another network has other bootstrap servers."""
     return [finding for old, new in _pairs(before, now) for finding in _changes(old, new)]
+
+
+def latest(before: Examination | None, now: Examination) -> Examination:
+    """What to compare the next round with: `now`, and for entries without Metadata in it the round before. Otherwise a
+    change during an outage would never be reported."""
+    if before is None:
+        return now
+    earlier = {new.bootstrap: old for old, new in _pairs(before, now)}
+    rows = (row if row.view.brokers else earlier.get(row.bootstrap, row) for row in now.listeners)
+    return replace(now, listeners=tuple(rows))
 
 
 def _pairs(before: Examination, now: Examination) -> Iterator[tuple[ListenerObservation, ListenerObservation]]:

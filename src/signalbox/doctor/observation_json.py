@@ -1,21 +1,26 @@
 """Observations as JSON, and back: for `--json` and `--compare`.
 
 The reader is strict, because the file may come from elsewhere: a field that is missing has its default, a field of
-another type is a ValueError that names it.
+another type is a ValueError that names it, and texts are made safe to print as those of the network are. The format is
+documented in docs/doctor/json.md.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, fields, is_dataclass
 from enum import StrEnum
 from types import GenericAlias
 from typing import Any, get_args, get_origin, get_type_hints
 
+from signalbox.doctor.clean_text import clean_name
 from signalbox.doctor.finding import Finding, exit_status
 from signalbox.doctor.observations import Examination
 
 FORMAT = 1
+_MAX_TEXT = 100_000
+_NODE_ID = re.compile(r"-?[0-9]{1,10}")
 
 
 def report_as_json(examination: Examination, findings: list[Finding]) -> str:
@@ -55,10 +60,10 @@ def _read(value: Any, wanted: Any, path: str) -> Any:
     if origin is dict:
         _require(isinstance(value, dict), path, "an object")
         (_, item) = get_args(wanted)
-        return {str(key): _read(row, item, f"{path}.{key}") for key, row in value.items()}
+        return {_text(key): _read(row, item, f"{path}.{_text(key)}") for key, row in value.items()}
     if wanted is float:
         _require(isinstance(value, int | float) and not isinstance(value, bool), path, "a number")
-        return float(value)
+        return _number(value, path)
     if wanted is int:
         _require(isinstance(value, int) and not isinstance(value, bool), path, "an integer")
         return value
@@ -69,16 +74,29 @@ def _read(value: Any, wanted: Any, path: str) -> Any:
     if isinstance(wanted, type) and issubclass(wanted, StrEnum):
         _require(value in {member.value for member in wanted}, path, "one of the known values")
         return wanted(value)
-    return value
+    return _text(value)
 
 
 def _read_fields(value: dict[str, Any], wanted: Any, path: str) -> Any:
     types = get_type_hints(wanted)
     present = [field.name for field in fields(wanted) if field.name in value]
+    for key in value["brokers"] if isinstance(value.get("brokers"), dict) else ():
+        _require(_NODE_ID.fullmatch(key) is not None, f"{path}.brokers.{_text(key)}", "named by a node id")
     try:
         return wanted(**{name: _read(value[name], types[name], f"{path}.{name}") for name in present})
     except TypeError as error:  # a field without a default is missing
         raise ValueError(f"{path}: {error}") from None
+
+
+def _number(value: int | float, path: str) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{path} is not a number of any use") from None
+
+
+def _text(value: str) -> str:
+    return clean_name(value, _MAX_TEXT)
 
 
 def _require(condition: bool, path: str, expected: str) -> None:

@@ -18,6 +18,7 @@ from signalbox.doctor.finding import Finding
 from signalbox.doctor.observations import Examination
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits
 from signalbox.doctor.prober.examiner import examine
+from signalbox.metadata.image import MetadataImage
 from signalbox.testing.cluster import Cluster
 from signalbox.testing.free_ports import free_ports
 from signalbox.testing.switchboard_line import Target
@@ -39,21 +40,47 @@ class LinedCluster(Cluster):
         self._board = board
         self._prefix = prefix
         self._without = frozenset(without_external)
-        self._lines: dict[str, Target] = {}
+        self._prefixes: dict[int, str] = {}  # of brokers that have moved
 
     def start(self) -> None:
         super().start()
-        for node_id, node in self.nodes.items():
-            for listener, bound in node.describe()["bound"].items():
-                if listener in ("CLIENT", "EXTERNAL"):
-                    (target,) = parse_bootstrap_servers(bound)
-                    self._board.set_home(self._line(listener, node_id), (target.host, target.port))
+        for node_id in self.nodes:
+            self._set_homes(node_id)
+
+    def move(self, prefix: str) -> None:
+        """Restarts the brokers one by one at other addresses, the lines of another prefix. Nothing listens at the old
+        ones: they have moved to new hosts."""
+        for node_id in sorted(self.nodes):
+            old = [self._line(listener, node_id) for listener in self._client_listeners(node_id)]
+            self.stop_broker(node_id)
+            for line in old:
+                self._board.refuse_connections(line)
+            self._prefixes[node_id] = prefix
+            self.start_broker(node_id)
+            self._set_homes(node_id)
+        ports = {node_id: self._board.line(self._line("CLIENT", node_id)).address[1] for node_id in self.nodes}
+
+        def has_moved(image: MetadataImage) -> bool:
+            found = {node_id: broker.endpoints["CLIENT"].port for node_id, broker in image.brokers.items()}
+            return found == ports
+
+        for node in self.nodes.values():
+            assert self.run(node.components.cache.wait_until(has_moved, 60.0)), "the new addresses are in the Metadata"
+
+    def _set_homes(self, node_id: int) -> None:
+        bound = self.nodes[node_id].describe()["bound"]
+        for listener in self._client_listeners(node_id):
+            (target,) = parse_bootstrap_servers(bound[listener])
+            self._board.set_home(self._line(listener, node_id), (target.host, target.port))
 
     def _line(self, listener: str, node_id: int) -> str:
-        return f"{self._prefix}{listener[0].lower()}{node_id}"
+        return f"{self._prefixes.get(node_id, self._prefix)}{listener[0].lower()}{node_id}"
+
+    def _client_listeners(self, node_id: int) -> list[str]:
+        return ["CLIENT"] if node_id in self._without else ["CLIENT", "EXTERNAL"]
 
     def _properties(self, node_id: int, folder: Path) -> dict[str, str]:
-        listeners = ["CLIENT"] if node_id in self._without else ["CLIENT", "EXTERNAL"]
+        listeners = self._client_listeners(node_id)
         replication, control = free_ports(2)
         entries = [f"REPLICATION://127.0.0.1:{replication}", f"CONTROL://127.0.0.1:{control}"]
         bound = [*entries, *(f"{name}://127.0.0.1:0" for name in listeners)]

@@ -100,12 +100,13 @@ def invalid_and_duplicate(ground: Ground) -> list[Finding]:
 
 
 def moved_cluster(ground: Ground) -> list[Finding]:
-    """All brokers have new addresses since the last run; a client still has an old bootstrap server."""
-    before = examine_entries(ground.address("ac1"))
-    ground.board.refuse_connections("ac1")
-    addresses = {node_id: ground.target(f"p{node_id}") for node_id in NODES}
-    _proxy(ground, WireRewrite(addresses=addresses, apis=EVERY_ADDRESS_API))
-    return findings_of(examine_entries(ground.address("ac1", "p1")), before)
+    """The brokers were restarted one by one on new hosts; a client still has an old bootstrap server."""
+    with SwitchboardThread() as board, LinedCluster(board, "old") as cluster:
+        host, port = board.line("oldc1").address
+        before = examine_entries(f"{host}:{port}")
+        cluster.move("new")
+        new_host, new_port = board.line("newc1").address
+        return findings_of(examine_entries(f"{host}:{port},{new_host}:{new_port}"), before)
 
 
 def missing_listener(ground: Ground) -> list[Finding]:
@@ -168,11 +169,7 @@ STORIES = (
         ("ADDRESSES_REWRITTEN", "DUPLICATE_ADDRESS", "INVALID_ADDRESS"),
         invalid_and_duplicate,
     ),
-    Story(
-        "11 all brokers at new addresses",
-        ("ADDRESSES_REWRITTEN", "ADDRESS_CHANGED", "CONNECTION_REFUSED"),
-        moved_cluster,
-    ),
+    Story("11 all brokers at new addresses", ("ADDRESS_CHANGED", "CONNECTION_REFUSED"), moved_cluster),
     Story("12 broker without the listener", ("LISTENER_MISSING",), missing_listener),
     Story("proxy rewrites node ids", ("IDENTITY_REWRITTEN",), rewritten_identity),
     Story("proxy hides ApiVersions 5", ("VERSIONS_CAPPED",), capped_versions),

@@ -17,24 +17,43 @@ from tests.system.provision import jars, java
 from tests.waiting import until
 
 NODES = (1, 2, 3)
-PROTOCOLS = {"CLIENT": "PLAINTEXT", "TLS": "SSL", "SASL": "SASL_PLAINTEXT", "BOTH": "SASL_SSL"}
+PROTOCOLS = {
+    "CLIENT": "PLAINTEXT",
+    "TLS": "SSL",
+    "MUTUAL": "SSL",  # clients need a certificate
+    "SASL": "SASL_PLAINTEXT",
+    "BOTH": "SASL_SSL",
+    "SCRAM": "SASL_PLAINTEXT",
+    "TOKEN": "SASL_SSL",
+}
+MECHANISMS = {"SASL": "PLAIN", "BOTH": "PLAIN", "SCRAM": "SCRAM-SHA-512", "TOKEN": "OAUTHBEARER"}
 PASSWORD = "alice-has-a-secret"
 _CLUSTER_ID = "xtzWWN4bTjitpL3kfd9s5g"
-_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+_SECURITY = "org.apache.kafka.common.security."
+_MODULE = f"{_SECURITY}plain.PlainLoginModule required"
+_SCRAM = f"{_SECURITY}scram.ScramLoginModule required"
+_TOKEN = f"{_SECURITY}oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="
 _START_S, _STOP_S = 90.0, 20.0
 _PROPERTIES = """process.roles={roles}
 node.id={node_id}
 controller.quorum.voters=1@127.0.0.1:{controller_port}
 listeners={listeners}
 advertised.listeners={advertised}
-listener.security.protocol.map=CLIENT:PLAINTEXT,TLS:SSL,SASL:SASL_PLAINTEXT,BOTH:SASL_SSL,CONTROLLER:PLAINTEXT
+listener.security.protocol.map={protocols}
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=CLIENT
 ssl.keystore.location={keystore}
 ssl.keystore.type=PEM
+listener.name.mutual.ssl.client.auth=required
+listener.name.mutual.ssl.truststore.location={authority}
+listener.name.mutual.ssl.truststore.type=PEM
 sasl.enabled.mechanisms=PLAIN
 listener.name.sasl.plain.sasl.jaas.config={jaas}
 listener.name.both.plain.sasl.jaas.config={jaas}
+listener.name.scram.sasl.enabled.mechanisms=SCRAM-SHA-512
+listener.name.scram.scram-sha-512.sasl.jaas.config={scram};
+listener.name.token.sasl.enabled.mechanisms=OAUTHBEARER
+listener.name.token.oauthbearer.sasl.jaas.config={token}"broker";
 log.dirs={folder}/logs
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=3
@@ -52,6 +71,8 @@ class ApacheCluster:
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
         self.authority = Authority()
+        self.alice = ""  # the PEM file of a client's certificate
+        self._authority_file = folder / "authority.pem"
         self.board = SwitchboardThread()
         self.ports: dict[int, dict[str, int]] = {}
 
@@ -78,11 +99,14 @@ class ApacheCluster:
     def _start(self) -> None:
         (controller_port,) = free_ports(1)
         keystore = self.authority.identity("broker").pem_file(self._folder / "broker.pem")
+        self._authority_file.write_text(self.authority.pem)
+        self.alice = self.authority.identity("alice").pem_file(self._folder / "alice.pem")
         for node_id in NODES:
             self.ports[node_id] = dict(zip(PROTOCOLS, free_ports(len(PROTOCOLS)), strict=True))
             properties = self._configure(node_id, controller_port, keystore)
             storage = [*java(), "-cp", self._class_path, "kafka.tools.StorageTool", "format"]
             storage += ["-t", _CLUSTER_ID, "-c", str(properties)]
+            storage += ["--add-scram", f"SCRAM-SHA-512=[name=alice,password={PASSWORD}]"]
             subprocess.run(storage, check=True, capture_output=True, timeout=120)
             with (properties.parent / "kafka.log").open("wb") as log:
                 command = [*java(heap="300m"), "-cp", self._class_path, "kafka.Kafka", str(properties)]
@@ -112,7 +136,11 @@ class ApacheCluster:
                 controller_port=controller_port,
                 listeners=",".join(bound),
                 advertised=",".join(advertised),
+                protocols=",".join(f"{name}:{one}" for name, one in {**PROTOCOLS, "CONTROLLER": "PLAINTEXT"}.items()),
                 keystore=keystore,
+                authority=self._authority_file,
+                scram=_SCRAM,
+                token=_TOKEN,
                 jaas=f'{_MODULE} user_alice="{PASSWORD}";',
                 folder=folder,
             )
@@ -146,7 +174,16 @@ class ApacheCluster:
         values = {"security.protocol": protocol}
         if protocol.endswith("SSL"):
             values["ssl.truststore.certificates"] = self.authority.pem
+        if listener == "MUTUAL":
+            values["ssl.keystore.location"] = self.alice
         if protocol.startswith("SASL"):
-            values["sasl.mechanism"] = "PLAIN"
-            values["sasl.jaas.config"] = f'{_MODULE} username="alice" password="{PASSWORD}";'
+            values["sasl.mechanism"] = MECHANISMS[listener]
+            values["sasl.jaas.config"] = login(MECHANISMS[listener])
         return values
+
+
+def login(mechanism: str, password: str = PASSWORD) -> str:
+    """The login module of alice."""
+    if mechanism == "OAUTHBEARER":
+        return f'{_TOKEN}"alice";'
+    return f'{_MODULE if mechanism == "PLAIN" else _SCRAM} username="alice" password="{password}";'

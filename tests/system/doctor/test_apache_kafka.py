@@ -14,7 +14,7 @@ from signalbox.client.cluster_client import ClusterClient
 from signalbox.doctor.observations import Examination, Grade
 from signalbox.testing.switchboard_rewrite import EVERY_ADDRESS_API, WireRewrite
 from tests.doctor.stories.ground import examine_entries, findings_of
-from tests.system.doctor.apache_cluster import NODES, PROTOCOLS, ApacheCluster
+from tests.system.doctor.apache_cluster import MECHANISMS, NODES, PROTOCOLS, ApacheCluster, login
 from tests.system.provision import command, jars
 
 NEEDS = (partial(command, "mvn"), *(partial(jars, project) for project in ("kafka44", "kafka40", "kafka39")))
@@ -118,3 +118,25 @@ def test_a_client_with_another_security_protocol(kafka: ApacheCluster) -> None:
     assert first("SASL", "CLIENT") == ("SASL_EXPECTED", "SASL_PLAINTEXT")
     assert first("BOTH", "TLS") == ("SASL_EXPECTED", "SASL_SSL")
     assert first("CLIENT", "SASL") == ("SASL_MISSING", "PLAINTEXT")
+
+
+@pytest.mark.parametrize("listener", ["BOTH", "SCRAM"])
+def test_a_wrong_password(kafka: ApacheCluster, listener: str) -> None:
+    wrong = {**kafka.properties(listener), "sasl.jaas.config": login(MECHANISMS[listener], "a-wrong-secret")}
+    assert codes(examine_entries(kafka.entry(listener), configs={0: wrong})) == ["AUTHENTICATION"]
+
+
+@pytest.mark.parametrize(("listener", "offered"), [("SASL", "PLAIN"), ("SCRAM", "SCRAM-SHA-512")])
+def test_a_mechanism_that_the_listener_does_not_have(kafka: ApacheCluster, listener: str, offered: str) -> None:
+    other = {
+        **kafka.properties(listener),
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": login("OAUTHBEARER"),
+    }
+    (finding,) = findings_of(examine_entries(kafka.entry(listener), configs={0: other}))
+    assert (finding.code, finding.key, finding.value) == ("SASL_MECHANISM", "sasl.mechanism", offered)
+
+
+def test_a_listener_that_wants_a_certificate_of_the_client(kafka: ApacheCluster) -> None:
+    (finding,) = findings_of(examine_entries(kafka.entry("MUTUAL"), configs={0: kafka.properties("TLS")}))
+    assert (finding.code, finding.key) == ("CLIENT_CERTIFICATE", "ssl.keystore.location")

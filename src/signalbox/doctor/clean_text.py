@@ -65,7 +65,7 @@ class TextCleaner:
 
 def clean_name(text: object, limit: int = MAX_TEXT) -> str:
     """A host name, a topic or an id as one line that can be printed. Secrets stay: a name with a hidden part is another
-    name, so a healthy cluster would have findings, and each reader would learn what the password is."""
+    name, so a healthy cluster would have findings, and the report would show what the password is."""
     return TextCleaner().clean(text, limit)
 
 
@@ -87,7 +87,7 @@ def _forms(secret: str) -> Iterator[str]:
     yield from (data.hex(), data.hex().upper(), quote(secret, safe=""))
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         yield from (encode(data).decode(), encode(data).decode().rstrip("="))
-        for before in range(3):  # 6 bits per character: those that also depend on the neighbours are left out
+        for before in range(3):  # 6 bits per character: those with bits of other bytes are left out
             inner = encode(bytes(before) + data).decode()[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
             if len(inner) >= _MIN_BASE64:
                 yield inner

@@ -226,7 +226,7 @@ def test_what_is_left_out_is_reported() -> None:
 
 def test_a_probe_survives_what_no_code_expects(monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(*_: object) -> None:
-        raise LookupError("a case that nobody knows")
+        raise LookupError("a case that no code expects")
 
     monkeypatch.setattr("signalbox.doctor.prober.address_prober.identify", broken)
 
@@ -236,4 +236,4 @@ def test_a_probe_survives_what_no_code_expects(monkeypatch: pytest.MonkeyPatch) 
             return await probed(Address(*cluster.brokers[1].address))
 
     (row,) = asyncio.run(run()).connections
-    assert (row.fault, row.text) == (Fault.NOT_KAFKA, "a case that nobody knows")
+    assert (row.fault, row.text) == (Fault.NOT_KAFKA, "a case that no code expects")

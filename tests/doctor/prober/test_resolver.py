@@ -57,11 +57,11 @@ def test_a_hundred_names_whose_lookups_hang() -> None:
         return await asyncio.gather(*(resolver.resolve(name, 1) for name in names), return_exceptions=True)
 
     try:
-        outcomes = Counter(type(outcome) for outcome in asyncio.run(run()))
+        results = Counter(type(result) for result in asyncio.run(run()))
     finally:
         released.set()
     assert len(begun) == 32
-    assert outcomes == {Unresolved: 32, LookupNotBegun: 68}
+    assert results == {Unresolved: 32, LookupNotBegun: 68}
 
 
 def test_no_lookup_begins_after_the_end() -> None:

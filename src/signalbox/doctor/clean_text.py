@@ -51,8 +51,8 @@ class TextCleaner:
 
     def clean(self, text: object, limit: int = MAX_TEXT) -> str:
         """`text` as one line of at most `limit` characters that can be printed. Only so much of it is read."""
-        whole = str(text)
-        line = _printable(whole[: limit + self._longest])
+        given = str(text)
+        line = _printable(given[: limit + self._longest])
         parts, position = [], 0
         for match in self._pattern.finditer(line) if self._pattern is not None else ():
             if match.start() >= limit:
@@ -60,7 +60,7 @@ class TextCleaner:
             parts += [line[position : match.start()], REDACTED]
             position = match.end()
         cleaned = "".join((*parts, line[position:limit]))
-        return cleaned if len(whole) <= limit >= len(cleaned) else f"{cleaned[: limit - 3]}..."
+        return cleaned if len(given) <= limit >= len(cleaned) else f"{cleaned[: limit - 3]}..."
 
 
 def clean_name(text: object, limit: int = MAX_TEXT) -> str:

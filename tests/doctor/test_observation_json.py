@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,7 +104,7 @@ _PAGE = Path(__file__).parents[2] / "docs/doctor/json.md"
         Finding,
     ],
 )
-def test_each_field_is_documented(record: type) -> None:
+def test_each_field_is_documented(record: Any) -> None:
     _, found, section = _PAGE.read_text().partition(f"\n## {record.__name__}\n")
     assert found
     documented = re.findall(r"^\| `(\w+)` \|", section.partition("\n## ")[0], re.MULTILINE)

@@ -59,7 +59,8 @@ def test_a_certificate_that_x509_does_not_allow_has_a_fingerprint() -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hostile")])
     now = datetime.now(UTC)
-    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+    builder = x509.CertificateBuilder().issuer_name(name).subject_name(name).public_key(key.public_key())
+    builder = builder.serial_number(1).not_valid_before(now).not_valid_after(now + timedelta(days=1))
     for last in (4, 5):
         extension = x509.UnrecognizedExtension(x509.ObjectIdentifier(f"1.2.3.{last}"), b"x")
         builder = builder.add_extension(extension, critical=False)

@@ -27,10 +27,14 @@ class _TokenExchange:
 
     def first(self) -> bytes:
         message = self._exchange.first()
-        token = parse_initial_response(message).token
-        self._cleaner.hide(token)
-        self._cleaner.hide(token.rpartition(".")[2])  # the signature, which alone makes a valid token of known claims
+        self._hide(parse_initial_response(message).token)
         return message
+
+    def _hide(self, token: str) -> None:
+        """The token, and its signature, which alone makes a valid token of known claims."""
+        signature = token.rpartition(".")[2]
+        self._cleaner.hide(token)
+        self._cleaner.hide(signature)
 
     def respond(self, challenge: bytes) -> bytes | None:
         answer = self._exchange.respond(challenge)

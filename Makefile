@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing trace-leadership chaos fuzz words mutants clean
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing trace-leadership doctor-stories chaos fuzz words mutants clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -81,6 +81,9 @@ trace-leadership: $(STAMP)  ## where the milliseconds of a change of leadership 
 
 bench-sizing: $(STAMP)  ## memory and processor time of 3, 6 and 12 brokers on this host (2 minutes): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.sizing $(if $(QUICK),--quick) $(if $(SAVE),--save)
+
+doctor-stories: $(STAMP)  ## misrouted connections, each built with the switchboard: expected and reported codes of the doctor
+	$(BIN)/python -m tests.doctor.stories
 
 MUTANTS ?= 1500
 

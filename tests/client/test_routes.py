@@ -15,7 +15,8 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsResponse
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import crossed_cluster
-from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
+from tests.client.loopback_cluster import LoopbackCluster
+from tests.doctor.loopback import describes_own_configs
 
 pytestmark = pytest.mark.spec("R8")
 
@@ -26,27 +27,10 @@ def with_cluster(test: Callable[[LoopbackCluster, Switchboard], Awaitable[None]]
     async def run() -> None:
         async with crossed_cluster(3) as (cluster, board):
             for broker in cluster.brokers.values():
-                broker.scripts[ApiKey.DESCRIBE_CONFIGS] = describe_own_configs(broker)
+                broker.scripts[ApiKey.DESCRIBE_CONFIGS] = describes_own_configs(broker)
             await test(cluster, board)
 
     asyncio.run(run())
-
-
-def describe_own_configs(broker: LoopbackBroker) -> Callable[[Any, int], Any]:
-    """Kafka's rule: a broker describes its own configs, and rejects requests for another broker's."""
-
-    def answer(request: Any, version: int) -> Any:
-        (asked,) = request.resources
-        mine = asked.resource_name == str(broker.node_id)
-        row = DescribeConfigsResponse.DescribeConfigsResult(
-            error_code=Error.NONE if mine else Error.INVALID_REQUEST,
-            error_message=None if mine else f"Unexpected broker id, expected {broker.node_id}",
-            resource_type=asked.resource_type,
-            resource_name=asked.resource_name,
-        )
-        return DescribeConfigsResponse(results=[row])
-
-    return answer
 
 
 def statuses(found: list[RouteEvidence]) -> list[tuple[int, RouteStatus, Grade, int | None]]:
@@ -79,9 +63,11 @@ def test_crossed_routes_are_detected_and_the_true_nodes_named() -> None:
 def test_an_address_that_leads_to_another_cluster() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard) -> None:
         async with LoopbackCluster("cluster-B") as other:
-            board.rewire("2", (await other.add_broker(2)).address)
+            broker = await other.add_broker(2)
+            broker.scripts[ApiKey.DESCRIBE_CONFIGS] = describes_own_configs(broker)
+            board.rewire("2", broker.address)
             found = await probe_cluster(Address(*cluster.advertised[1]), SETTINGS)
-        assert statuses(found)[1] == (2, RouteStatus.WRONG_CLUSTER, Grade.CLUSTER_ONLY, None)
+        assert statuses(found)[1] == (2, RouteStatus.WRONG_CLUSTER, Grade.SEARCHED, 2)
         assert "cluster cluster-B answers" in found[1].text
 
     with_cluster(test)

@@ -200,3 +200,13 @@ def test_a_muted_line_forwards_requests_and_holds_responses() -> None:
         server.close()
 
     asyncio.run(run())
+
+
+def test_a_line_changes_its_target_after_some_connections() -> None:
+    async def test(board: Switchboard, lines: dict[str, Greeter], homes: dict[str, Greeter]) -> None:
+        board.rewire_after("A", 2, homes["B"])
+        assert [await who(lines["A"]) for _ in range(4)] == [b"A", b"A", b"B", b"B"]
+        await board.restore("A")
+        assert await who(lines["A"]) == b"A"
+
+    with_board(test)

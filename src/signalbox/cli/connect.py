@@ -34,8 +34,8 @@ COMMAND_CONFIG = "SIGNALBOX_COMMAND_CONFIG"
 _PIPED_WIDTH = 2_000
 DEFAULT_BOOTSTRAP = "127.0.0.1:19092"
 
-console = Console()
-errors = Console(stderr=True)
+console = Console(emoji=False)  # `a:1:b` is an address here, and rich would print a picture for `:1:`
+errors = Console(stderr=True, emoji=False)
 
 
 def ask(bootstrap: str, call: Callable[[AdminClient], Awaitable[T]], timeout_ms: int = 10_000) -> T:
@@ -76,7 +76,7 @@ def show(table: Table) -> None:
         column.overflow = "fold"
     # A console's own width limits the width of `print`, so a pipe gets a console that is wide enough. With FORCE_COLOR
     # rich takes a pipe for a terminal (of 80 columns): only the file object knows.
-    (console if console.file.isatty() else Console(width=_PIPED_WIDTH)).print(table)
+    (console if console.file.isatty() else Console(width=_PIPED_WIDTH, emoji=False)).print(table)
 
 
 def report(results: dict[str, AdminResult], done: str) -> None:

@@ -19,6 +19,7 @@ from signalbox.cli import (
     check,
     cluster,
     config,
+    doctor,
     forwarding,
     group,
     pipeline,
@@ -61,6 +62,7 @@ app.command("start")(start.start)
 app.command("check")(check.check)
 app.command("up")(up.up)
 app.command("demo")(demo)
+app.command("doctor")(doctor.doctor)
 app.command("planes")(planes.planes)
 app.command("forwarding")(forwarding.forwarding)
 app.add_typer(topic.app, name="topic")

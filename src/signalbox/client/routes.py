@@ -1,15 +1,12 @@
 """The route probe: which node responds at an address, on Kafka clusters of any vendor and version (SPEC R8).
 
-Steps: resolve, TCP, TLS, SASL, then identity by the best available evidence. A broker with ApiVersions 5 must accept
-the true pair *and* reject a false one: acceptance proves nothing where the fields are ignored. On older versions only
-the broker itself returns the configs of DescribeConfigs BROKER=<id>, and an id that cannot exist must be rejected too.
-Read-only; connections are opened one after the other.
+Steps: resolve, TCP, TLS, SASL, then identity (`route_probe/identity.py`). Read-only; connections are opened one after
+the other. `signalbox doctor` examines whole clusters with more questions; this is the probe of one process.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
 from dataclasses import replace
 
 from signalbox.client.connection.connection import ClientConnection, connect
@@ -17,23 +14,19 @@ from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address, Identity, Node
 from signalbox.client.connection.stream_opener import resolve
 from signalbox.client.failures import AuthenticationRejected, ClientFailure, ConnectFailed, Misrouted, PeerBroke
-from signalbox.client.route_probe.route_evidence import Grade, RouteEvidence, RouteStatus
-from signalbox.protocol.api_table import ApiKey
-from signalbox.protocol.error_table import Error
-from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
+from signalbox.client.route_probe.identity import identify
+from signalbox.client.route_probe.route_evidence import RouteEvidence, RouteStatus
 from signalbox.protocol.messages.metadata import MetadataRequest
 
-_BROKER_RESOURCE = 4
-_IMPOSSIBLE_NODE_ID = 0x7FFF_FFFE
+_MAX_CANDIDATES = 64
 _STAGE_STATUSES = {"resolve": RouteStatus.UNRESOLVED, "tcp": RouteStatus.REJECTED, "tls": RouteStatus.TLS}
 
 
 class RouteProbe:
-    """Probes addresses with one set of connection settings. `candidates`: node ids that a wrong route may lead to."""
+    """Probes addresses with one set of connection settings."""
 
-    def __init__(self, settings: ConnectionSettings, candidates: Collection[int] = ()) -> None:
+    def __init__(self, settings: ConnectionSettings) -> None:
         self._settings = replace(settings, identity_enabled=True)
-        self._candidates = tuple(candidates)
 
     async def probe(self, address: Address, expected: Identity | None = None) -> list[RouteEvidence]:
         """One RouteEvidence per IP address of `address`."""
@@ -76,78 +69,30 @@ class RouteProbe:
     async def _identify_on(
         self, connection: ClientConnection, ip: str, expected: Identity | None, rejected: bool
     ) -> RouteEvidence:
-        response = await connection.request(MetadataRequest(topics=[]))
-        cluster_id: str | None = response.cluster_id
+        found = await identify(connection, expected, rejected, _MAX_CANDIDATES)
         evidence = RouteEvidence(
             address=connection.address,
             ip=ip,
             expected=expected,
             status=RouteStatus.ROUTE_UNVERIFIED,
-            grade=Grade.CLUSTER_ONLY,
-            answering_cluster=cluster_id,
-            api_versions_max=(connection.api_ranges.range_of(ApiKey.API_VERSIONS) or (0, 0))[1],
+            grade=found.grade,
+            answering_cluster=found.cluster_id or None,
+            answering_node=found.node_id if found.node_id >= 0 else None,
+            api_versions_max=found.api_versions_max,
         )
-        if expected is not None and cluster_id != expected.cluster_id:
-            text = f"cluster {cluster_id} answers, expected was {expected.cluster_id}"
+        if expected is not None and found.cluster_id != expected.cluster_id:
+            text = f"cluster {found.cluster_id} answers, expected was {expected.cluster_id}"
             return replace(evidence, status=RouteStatus.WRONG_CLUSTER, text=text)
-        if expected is not None and connection.verified and await self._rejects_others(connection, ip):
-            return replace(evidence, status=RouteStatus.ROUTE_OK, grade=Grade.VERIFIED, answering_node=expected.node_id)
-        candidates = () if expected is None else (expected.node_id,)
-        node_id, grade = await self._find_node(connection, ip, cluster_id, candidates, rejected)
-        if node_id is None and rejected and expected is not None:
+        if found.node_id < 0 and rejected and expected is not None:
             text = f"node {expected.node_id} is rejected here, and the answering node is unknown"
-            return replace(evidence, status=RouteStatus.WRONG_NODE, grade=Grade.SEARCHED, text=text)
-        if node_id is None or grade is None:
-            return replace(
-                evidence, text="the broker cannot be identified (no ApiVersions 5, no right to describe configs)"
-            )
-        is_expected = expected is None or node_id == expected.node_id
-        text = (
-            "" if is_expected else f"node {node_id} answers, expected was node {expected.node_id if expected else '-'}"
-        )
-        status = RouteStatus.ROUTE_OK if is_expected else RouteStatus.WRONG_NODE
-        return replace(evidence, status=status, grade=grade, answering_node=node_id, text=text)
-
-    async def _rejects_others(self, connection: ClientConnection, ip: str) -> bool:
-        """Whether this broker rejects an identity that no node has. If not, its acceptance proves nothing."""
-        assert connection.identity is not None
-        return not await self._takes(connection.address, ip, connection.identity._replace(node_id=_IMPOSSIBLE_NODE_ID))
-
-    async def _takes(self, address: Address, ip: str, identity: Identity) -> bool:
-        try:
-            other = await connect(address, self._settings, identity, resolved=[ip])
-        except Misrouted:
-            return False
-        other.close("the probe is over")
-        return True
-
-    async def _find_node(
-        self, connection: ClientConnection, ip: str, cluster_id: str | None, candidates: tuple[int, ...], rejected: bool
-    ) -> tuple[int | None, Grade | None]:
-        """The node that responds: found by identity where the broker compares it, else by its configs."""
-        ids = dict.fromkeys((*candidates, *self._candidates))
-        if rejected and cluster_id is not None:
-            for node_id in ids:
-                if node_id not in candidates and await self._takes(
-                    connection.address, ip, Identity(cluster_id, node_id)
-                ):
-                    return node_id, Grade.SEARCHED
-            return None, None
-        if ApiKey.DESCRIBE_CONFIGS not in connection.api_ranges or await _is_broker(connection, _IMPOSSIBLE_NODE_ID):
-            return None, None
-        for node_id in ids:
-            if await _is_broker(connection, node_id):
-                return node_id, Grade.CONFIGS
-        return None, None
-
-
-async def _is_broker(connection: ClientConnection, node_id: int) -> bool:
-    """Whether the broker at the other end returns this broker's own configs. Only node `node_id` does."""
-    resource = DescribeConfigsRequest.DescribeConfigsResource(
-        resource_type=_BROKER_RESOURCE, resource_name=str(node_id), configuration_keys=["broker.id"]
-    )
-    response = await connection.request(DescribeConfigsRequest(resources=[resource]))
-    return all(row.error_code == Error.NONE for row in response.results)
+            return replace(evidence, status=RouteStatus.WRONG_NODE, text=text)
+        if found.node_id < 0:
+            text = "the broker cannot be identified (no ApiVersions 5, no right to describe configs)"
+            return replace(evidence, text=text)
+        if expected is None or found.node_id == expected.node_id:
+            return replace(evidence, status=RouteStatus.ROUTE_OK)
+        text = f"node {found.node_id} answers, expected was node {expected.node_id}"
+        return replace(evidence, status=RouteStatus.WRONG_NODE, text=text)
 
 
 def _status_of(failure: ClientFailure) -> RouteStatus:
@@ -173,7 +118,7 @@ async def advertised_nodes(seed: Address, settings: ConnectionSettings) -> tuple
 async def probe_cluster(seed: Address, settings: ConnectionSettings) -> list[RouteEvidence]:
     """Probes every address that the cluster of `seed` advertises on that listener, each with its expected node."""
     cluster_id, nodes = await advertised_nodes(seed, settings)
-    probe = RouteProbe(settings, [node.node_id for node in nodes])
+    probe = RouteProbe(settings)
     evidence: list[RouteEvidence] = []
     for node in nodes:
         expected = Identity(cluster_id, node.node_id) if cluster_id is not None else None

@@ -1,7 +1,8 @@
 """A loopback switchboard: addresses that lead to brokers, redirected while connections are open (SPEC R7).
 
 Each *line* is a listening port with a home target. A line can be redirected, balanced over several targets,
-severed (open connections cut), set to refuse connections, to hold back all bytes or all responses, or to be slow.
+severed (open connections cut), set to refuse connections, to hold back all bytes or all responses, to be slow, to
+change its target after some connections, or to be a Kafka proxy (`switchboard_rewrite.py`).
 Redirecting affects new connections only, as changing a DNS record or a NAT rule does; call `sever` as well to cut open
 ones. Every misroute scenario is such a setting.
 """
@@ -12,6 +13,7 @@ import socket
 from collections.abc import Sequence
 
 from signalbox.testing.switchboard_line import Line, Target
+from signalbox.testing.switchboard_rewrite import WireRewrite
 
 
 class Switchboard:
@@ -46,6 +48,14 @@ class Switchboard:
     def rewire(self, name: str, *targets: Target) -> None:
         """Directs new connections to `targets`, in turn if there are several."""
         self._lines[name].targets = list(targets)
+
+    def rewire_after(self, name: str, connections: int, *targets: Target) -> None:
+        """Directs new connections to `targets` once `connections` more have been accepted."""
+        self._lines[name].change_after(connections, list(targets))
+
+    def rewrite(self, name: str, rewrite: WireRewrite | None) -> None:
+        """Makes the line a Kafka proxy for new connections; None ends that."""
+        self._lines[name].rewrite = rewrite
 
     def swap(self, one: str, other: str, *, sever: bool = True) -> None:
         """Swaps the targets of two lines; open connections are cut unless `sever` is false."""

@@ -6,13 +6,15 @@ import asyncio
 import socket
 
 from signalbox.testing.switchboard_relay import Relay
+from signalbox.testing.switchboard_rewrite import WireRewrite
 
 Target = tuple[str, int]
 
 
 class Line:
     """`accepted` counts accepted connections, `targets` are the targets of the next ones (none: closed at once). While
-    it is `held` nothing is passed on, while it is `mute` nothing from the target is."""
+    it is `held` nothing is passed on, while it is `mute` nothing from the target is. With `rewrite` new connections
+    pass a Kafka proxy."""
 
     def __init__(self, name: str, sock: socket.socket, home: list[Target]) -> None:
         self.name = name
@@ -21,6 +23,9 @@ class Line:
         self.accepted = 0
         self.held = False
         self.mute = False
+        self.rewrite: WireRewrite | None = None
+        self._connections_until: int | None = None
+        self._later_targets: list[Target] = []
         self.relays: set[Relay] = set()
         self.address: Target = sock.getsockname()[:2]
         self._home = list(home)
@@ -60,8 +65,13 @@ class Line:
         self.targets = list(self._home)
         self.delay_seconds = 0.0
         self.held = self.mute = False
+        self.rewrite = self._connections_until = None
         for relay in tuple(self.relays):
             relay.release()
+
+    def change_after(self, connections: int, targets: list[Target]) -> None:
+        """The targets of all connections after the next `connections`."""
+        self._connections_until, self._later_targets = self.accepted + connections, list(targets)
 
     def hold(self) -> None:
         self.held = True
@@ -79,6 +89,8 @@ class Line:
 
     def next_target(self) -> Target | None:
         """The target of the next connection; several targets take turns."""
+        if self.accepted == self._connections_until:
+            self.targets, self._connections_until = self._later_targets, None
         self.accepted += 1
         if not self.targets:
             return None

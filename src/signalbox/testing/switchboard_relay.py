@@ -6,6 +6,8 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING
 
+from signalbox.testing.switchboard_rewrite import RewritingSession
+
 if TYPE_CHECKING:
     from signalbox.testing.switchboard_line import Line
 
@@ -69,6 +71,7 @@ class Relay(asyncio.Protocol):
 
     def __init__(self, line: Line) -> None:
         self._line = line
+        self._session = RewritingSession(line.rewrite) if line.rewrite is not None else None
         self._caller: asyncio.Transport | None = None
         self._target: asyncio.Transport | None = None
         self._to_target = _Direction(line, is_answer=False)
@@ -100,7 +103,9 @@ class Relay(asyncio.Protocol):
         self._to_target.flow()
 
     def data_received(self, data: bytes) -> None:
-        self._to_target.put(data)
+        chunk = self._session.requests(data) if self._session is not None else data
+        if chunk:  # an empty chunk would be the end of the stream
+            self._to_target.put(chunk)
 
     def eof_received(self) -> bool:
         self._to_target.put(b"")
@@ -118,7 +123,10 @@ class Relay(asyncio.Protocol):
             self._target.resume_reading()
 
     def on_target_data(self, data: bytes) -> None:
-        self._to_caller.put(data)
+        """Bytes of the target, b"" at the end of its stream."""
+        chunk = self._session.responses(data) if self._session is not None and data else data
+        if chunk or not data:
+            self._to_caller.put(chunk)
 
     def throttle_caller(self, throttled: bool) -> None:
         if self._caller is None or self._caller.is_closing():

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Line, Target
+from signalbox.testing.switchboard_rewrite import WireRewrite
 
 Result = TypeVar("Result")
 
@@ -51,6 +52,12 @@ class SwitchboardThread:
 
     def rewire(self, name: str, *targets: Target) -> None:
         self._call(lambda: self._board.rewire(name, *targets))
+
+    def rewire_after(self, name: str, connections: int, *targets: Target) -> None:
+        self._call(lambda: self._board.rewire_after(name, connections, *targets))
+
+    def rewrite(self, name: str, rewrite: WireRewrite | None) -> None:
+        self._call(lambda: self._board.rewrite(name, rewrite))
 
     def swap(self, one: str, other: str, *, sever: bool = True) -> None:
         self._call(lambda: self._board.swap(one, other, sever=sever))

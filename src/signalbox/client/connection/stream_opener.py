@@ -60,6 +60,7 @@ class StreamOpener:
                 last = tls_failed(self._address, self._settings.security, error)
             except OSError as error:
                 last = ConnectFailed(self._address, self.stage, f"{ip}: {error.strerror or error}")
+                last.__cause__ = error  # its errno tells "connection refused" from "no route to host"
             else:
                 self.stage = "api-versions"
                 return stream

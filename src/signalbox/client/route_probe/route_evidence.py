@@ -28,6 +28,7 @@ class Grade(StrEnum):
     VERIFIED = "A"  # ApiVersions 5 accepted the true pair and rejected a false one
     SEARCHED = "B"  # ApiVersions 5 rejected the expected node and accepted another
     CONFIGS = "C"  # DescribeConfigs of that broker succeeded, of another one was rejected
+    REJECTED = "R"  # ApiVersions 5 rejected the expected node; which node responds is unknown
     CLUSTER_ONLY = "E"  # Metadata has the cluster id, nothing identifies the node
     NONE = "-"
 

@@ -1,0 +1,1 @@
+"""From observations to findings: pure functions, no I/O."""

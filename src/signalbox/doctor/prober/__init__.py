@@ -1,0 +1,1 @@
+"""Observations of a cluster: the only part of the doctor that has sockets."""

@@ -1,0 +1,89 @@
+"""What to examine: one bootstrap entry with the properties of a client; and the limits of a run."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.config_rows import CLIENT_CONFIG
+from signalbox.client.connection.connection_settings import ConnectionSettings
+from signalbox.client.connection.node import Address
+from signalbox.common.config.old_keys import current_name
+from signalbox.doctor.clean_text import TextCleaner, secrets_of
+from signalbox.doctor.prober.certificate_reader import unverified_context
+from signalbox.doctor.prober.token_login import hiding_tokens
+from signalbox.security.sasl.oauthbearer import OAUTHBEARER
+from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
+
+METADATA_FRAME_BYTES = 16 << 20  # the Metadata of some 100,000 partitions: asked once per listener
+_MAX_FRAME_BYTES = 1 << 20  # any other response, for some 10,000 nodes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """`timeout_ms` limits each name lookup, each connect and each request; a run lasts at most `run_timeouts` of them.
+    `addresses` is how many addresses of one listener are examined, `candidates` how many identities are tried at one of
+    them, `asked_nodes` how many nodes are asked for what they say about the others."""
+
+    timeout_ms: int = 5_000
+    connections_per_address: int = 5
+    open_connections: int = 64
+    addresses: int = 1_000
+    candidates: int = 64
+    asked_nodes: int = 100
+    run_timeouts: int = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExaminedListener:
+    """One bootstrap entry. `hides_secret`: authentication does not show the password or token to the peer."""
+
+    text: str
+    seeds: tuple[Address, ...]
+    settings: ConnectionSettings
+    protocol: str
+    mechanism: str
+    cleaner: TextCleaner
+    certificates: ssl.SSLContext | None
+    hides_secret: bool
+
+    @classmethod
+    def of(cls, bootstrap: str, properties: Mapping[str, str], limits: Limits, name: str = "") -> ExaminedListener:
+        """From `host:port,...` and client properties; `name` is for reports, where `bootstrap` is not unique.
+        ConfigRejected lists every fault in them."""
+        properties = {**{current_name(key): value for key, value in properties.items()}, "bootstrap.servers": bootstrap}
+        client = ClientSettings.from_properties({"client.id": "signalbox-doctor", **properties})
+        values, _ = CLIENT_CONFIG.read(properties)
+        uses_sasl = client.security.sasl is not None
+        mechanism = str(values["sasl.mechanism"]) if uses_sasl else ""
+        cleaner = TextCleaner(secrets_of(properties))
+        settings = client.connections()
+        if mechanism == OAUTHBEARER and settings.security.sasl is not None:
+            login = hiding_tokens(settings.security.sasl, cleaner)
+            settings = settings.secured(replace(settings.security, sasl=login))
+        return cls(
+            text=name or bootstrap,
+            seeds=tuple(client.bootstrap),
+            settings=replace(
+                settings,
+                connect_timeout_ms=limits.timeout_ms,
+                request_timeout_ms=limits.timeout_ms,
+                identity_enabled=True,
+                max_frame_bytes=_MAX_FRAME_BYTES,
+            ),
+            protocol=str(values["security.protocol"]),
+            mechanism=mechanism,
+            cleaner=cleaner,
+            certificates=unverified_context(values) if client.security.tls is not None else None,
+            hides_secret=not uses_sasl or mechanism in SCRAM_MECHANISMS,
+        )
+
+    @property
+    def uses_tls(self) -> bool:
+        return self.settings.security.tls is not None
+
+    @property
+    def uses_sasl(self) -> bool:
+        return self.settings.security.sasl is not None

@@ -1,0 +1,1 @@
+"""Observations and findings as text, JSON, JUnit XML and HTML."""

@@ -1,0 +1,64 @@
+"""The picture of a listener as SVG: three columns of boxes, names → IP addresses → nodes; the wrong ones red."""
+
+from __future__ import annotations
+
+from html import escape
+
+from signalbox.doctor.report.picture import Arrow
+
+_COLUMNS = (10, 330, 590)
+_WIDTHS = (250, 190, 250)
+_ROW, _BOX, _TOP = 34, 24, 10
+_GOOD, _BAD = "#2f6f4f", "#c0392b"
+_MAX_CHARS = (38, 28, 38)
+
+
+def svg_picture(arrows: list[Arrow]) -> str:
+    """An `svg` element. Boxes with the same text in one column are one box."""
+    columns: list[dict[str, bool]] = [{}, {}, {}]
+    for arrow in arrows:
+        for boxes, text in zip(columns, _texts(arrow), strict=True):
+            boxes[text] = boxes.get(text, False) or arrow.wrong
+    height = _TOP * 2 + max((len(boxes) for boxes in columns), default=1) * _ROW
+    places = [{text: _TOP + index * _ROW for index, text in enumerate(boxes)} for boxes in columns]
+    parts = [_line(arrow, places) for arrow in arrows]
+    for index, boxes in enumerate(columns):
+        parts += [_box(index, places[index][text], text, wrong) for text, wrong in boxes.items()]
+    width = _COLUMNS[2] + _WIDTHS[2] + 10
+    body = "".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'font-family="sans-serif" font-size="12" role="img" aria-label="names, addresses, nodes">{body}</svg>'
+    )
+
+
+def _texts(arrow: Arrow) -> tuple[str, str, str]:
+    return f"{arrow.address} ({arrow.role})", arrow.ip, arrow.node
+
+
+def _color(wrong: bool) -> str:
+    return _BAD if wrong else _GOOD
+
+
+def _line(arrow: Arrow, places: list[dict[str, int]]) -> str:
+    texts = _texts(arrow)
+    lines = []
+    for index in (0, 1):
+        x1, x2 = _COLUMNS[index] + _WIDTHS[index], _COLUMNS[index + 1]
+        y1, y2 = places[index][texts[index]] + _BOX // 2, places[index + 1][texts[index + 1]] + _BOX // 2
+        lines.append(
+            f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{_color(arrow.wrong)}" '
+            f'stroke-width="{2 if arrow.wrong else 1}"/>'
+        )
+    return "".join(lines)
+
+
+def _box(column: int, y: int, text: str, wrong: bool) -> str:
+    limit = _MAX_CHARS[column]
+    short = text if len(text) <= limit else f"{text[: limit - 1]}…"
+    x = _COLUMNS[column]
+    return (
+        f'<g><title>{escape(text)}</title><rect x="{x}" y="{y}" width="{_WIDTHS[column]}" height="{_BOX}" rx="4" '
+        f'fill="white" stroke="{_color(wrong)}"/><text x="{x + 8}" y="{y + 16}" fill="{_color(wrong)}">'
+        f"{escape(short)}</text></g>"
+    )

@@ -276,7 +276,7 @@ def test_topics_and_leaders_are_waited_for() -> None:
         node = await client.leader_of(TopicPartition("late", 1), client.deadline())
         assert node.node_id == 3
         with pytest.raises(DeadlinePassed, match=r"topic never is not available \(UNKNOWN_TOPIC_OR_PARTITION\)"):
-            await client.topic("never", timeout_ms=200)
+            await client.topic("never", timeout_ms=200)  # below topic.metadata.propagation.max.ms
 
     with_client(test)
 

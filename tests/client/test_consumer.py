@@ -7,11 +7,13 @@ import pytest
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import ConsumedRecord, Consumer, ConsumerSettings
+from signalbox.client.rejections import AuthorizationFailed
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.testing.switchboard import Switchboard
+from tests.client.cluster.test_view_wait import reject_topics
 from tests.client.crossed_cluster import with_client
 from tests.client.loopback_cluster import LoopbackCluster
 
@@ -114,6 +116,21 @@ def test_without_auto_offset_reset_an_offset_out_of_range_is_an_error() -> None:
         with pytest.raises(KafkaError) as rejection:
             await consumer.poll(timeout_ms=2_000)
         assert rejection.value.error == Error.OFFSET_OUT_OF_RANGE
+        await consumer.close()
+
+    with_client(test)
+
+
+@pytest.mark.spec("R10")
+def test_a_final_error_of_the_topic_ends_poll_at_once() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        reject_topics(cluster, Error.TOPIC_AUTHORIZATION_FAILED)
+        client.metadata_updater.refresh_soon(["t1", "t9"])
+        async with asyncio.timeout(40):
+            with pytest.raises(AuthorizationFailed, match="partition t1-0 is not available"):
+                await consumer.poll(timeout_ms=50_000)
         await consumer.close()
 
     with_client(test)

@@ -17,6 +17,7 @@ from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import ClientFailure
 from signalbox.client.fetch_exchange import fetch_request, rows_by_partition
+from signalbox.client.rejections import rejection_of, topic_rejection
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import check_crc, iter_batch_headers
@@ -124,6 +125,7 @@ class Consumer:
                 continue
             leader_id = metadata_updater.view.leader_of(partition)
             if leader_id is None or not metadata_updater.is_usable(metadata_updater.view.nodes[leader_id]):
+                self._note_topic_error(partition)
                 metadata_updater.refresh_soon([partition.topic])
             elif leader_id not in self._fetches.values():
                 by_leader.setdefault(leader_id, {})[partition] = offset
@@ -132,6 +134,13 @@ class Consumer:
             task = asyncio.get_running_loop().create_task(self._fetch(leader_id, offsets))
             self._fetches[task] = leader_id
             task.add_done_callback(lambda done: self._fetches.pop(done, None))
+
+    def _note_topic_error(self, partition: TopicPartition) -> None:
+        """A final error of the topic's metadata is raised by `poll`; the client waits for others to pass."""
+        topic_view = self._client.view.topics.get(partition.topic)
+        error = Error.of(topic_view.error_code) if topic_view is not None else Error.NONE
+        if error not in (Error.NONE, Error.UNKNOWN_SERVER_ERROR) and not error.retriable:
+            self._failure = topic_rejection(error, f"partition {partition}")
 
     async def _fetch(self, leader_id: int, offsets: dict[TopicPartition, int]) -> None:
         try:
@@ -166,13 +175,13 @@ class Consumer:
             self._client.metadata_updater.refresh_soon([partition.topic])
             await asyncio.sleep(self._client.settings.retry_backoff_ms / 1000)
         else:
-            raise KafkaError(error, f"{partition} at offset {offset}")
+            raise rejection_of(error, f"{partition} at offset {offset}")
 
     def _buffer(self, partition: TopicPartition, offset: int, records: bytes | memoryview) -> None:
         view = memoryview(records)
         for header in iter_batch_headers(view, allow_partial_tail=True):
             if self._settings.check_crcs and not check_crc(view, header):
-                raise KafkaError(Error.CORRUPT_MESSAGE, f"{partition}: the batch at {header.base_offset} is corrupt")
+                raise rejection_of(Error.CORRUPT_MESSAGE, f"{partition}: the batch at {header.base_offset} is corrupt")
             if not header.is_control:
                 for record in records_of(view, header):
                     if record.offset >= offset:

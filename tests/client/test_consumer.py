@@ -167,3 +167,29 @@ def test_a_swap_costs_time_and_no_record() -> None:
         await consumer.close()
 
     with_client(test)
+
+
+def test_partitions_are_paused_resumed_added_and_removed() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0", b"1", b"2")
+        fill(cluster, "t2", b"a")
+        consumer = Consumer(client)
+        await consumer.assign({T1: EARLIEST})
+        assert [row.value for row in await consumer.poll(max_records=1)] == [b"0"]
+        consumer.pause([T1])
+        await consumer.add({T2: EARLIEST})
+        assert (consumer.assignment, consumer.paused) == (frozenset({T1, T2}), frozenset({T1}))
+        assert [row.value for row in await read(consumer, 1)] == [b"a"]
+        assert consumer.positions() == {T1: 1, T2: 1}
+        consumer.resume([T1])
+        assert [row.value for row in await read(consumer, 2)] == [b"1", b"2"]
+        consumer.remove([T1])
+        fill(cluster, "t1", b"3")
+        assert await consumer.poll(timeout_ms=50) == []
+        with pytest.raises(ValueError, match="partition t1-0 is not assigned"):
+            consumer.pause([T1])
+        with pytest.raises(KeyError):
+            consumer.position(T1)
+        await consumer.close()
+
+    with_client(test)

@@ -91,15 +91,17 @@ class ClusterClient:
         purpose: Purpose = Purpose.REQUESTS,
         timeout_ms: float | None = None,
         max_version: int | None = None,
+        waits_on_broker: bool = False,
     ) -> Any:
-        """One attempt at one node. ClientFailure when there is no response; its `retriable` says whether to retry."""
+        """One attempt at one node. ClientFailure when there is no response; its `retriable` says whether to retry.
+        `waits_on_broker`: the response may take longer than `request.timeout.ms`, until `timeout_ms`."""
         metadata_updater = self.metadata_updater
         node = metadata_updater.view.nodes.get(node_id)
         if node is None:
             raise NoUsableNode(f"node {node_id} is not known")
         if metadata_updater.quarantine.holds((node.node_id, node.address)):
             raise NoUsableNode(f"node {node_id} is quarantined: {node.address} leads to another node")
-        return await self._ask(node, message, purpose, timeout_ms, max_version)
+        return await self._ask(node, message, purpose, timeout_ms, max_version, waits_on_broker=waits_on_broker)
 
     async def _ask(
         self,
@@ -108,6 +110,7 @@ class ClusterClient:
         purpose: Purpose,
         timeout_ms: float | None,
         max_version: int | None = None,
+        waits_on_broker: bool = False,
     ) -> Any:
         metadata_updater = self.metadata_updater
         generation = metadata_updater.rebootstrap.generation
@@ -119,7 +122,8 @@ class ClusterClient:
                 if connection.verified:
                     metadata_updater.note_verified(node)
                 built = message(connection) if callable(message) else message
-                return await connection.request(built, max_version=max_version)
+                response_ms = timeout_ms if waits_on_broker else None
+                return await connection.request(built, max_version=max_version, timeout_ms=response_ms)
         except TimeoutError:
             raise DeadlinePassed(
                 f"node {node.node_id} at {node.address} did not answer in {timeout_ms:.0f} ms"

@@ -1,4 +1,4 @@
-"""A simple partition reader: assign, seek, poll. No consumer groups: applications use Kafka's clients for those.
+"""A consumer by assignment: assign, seek, pause, poll. A member of a consumer group is a GroupConsumer, which uses it.
 
 One fetch per leader is in flight while records are returned, so several leaders are read in parallel. A position
 advances only when `poll` returns records.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -56,6 +56,7 @@ class Consumer:
         self._client = client
         self._settings = settings or ConsumerSettings()
         self._positions: dict[TopicPartition, int] = {}
+        self._paused: set[TopicPartition] = set()
         self._buffered: deque[ConsumedRecord] = deque()
         self._fetching: dict[TopicPartition, int] = {}
         self._fetches: dict[asyncio.Task[None], int] = {}
@@ -65,33 +66,89 @@ class Consumer:
         """Read these partitions from offsets, or from EARLIEST or LATEST; replaces the previous assignment."""
         await self.close()
         self._positions = {}
-        for partition, offset in positions.items():
-            self._positions[partition] = await self._offset_at(partition, offset)
+        self._paused.clear()
+        await self.add(positions)
 
-    async def _offset_at(self, partition: TopicPartition, offset: int) -> int:
+    async def add(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Read these partitions too, from offsets as in `assign`."""
+        for partition, offset in positions.items():
+            self._positions[partition] = await self.offset_at(partition, offset)
+
+    def remove(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read these partitions no longer; their records that are already fetched are dropped."""
+        removed = set(partitions)
+        self._drop_fetched(removed)
+        self._paused -= removed
+        for partition in removed:
+            self._positions.pop(partition, None)
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        """The partitions that are read, paused ones included."""
+        return frozenset(self._positions)
+
+    @property
+    def paused(self) -> frozenset[TopicPartition]:
+        return frozenset(self._paused)
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Return no records of these partitions until `resume`. ValueError for one that is not assigned."""
+        chosen = self._assigned(partitions)
+        positions = self.positions()
+        self._positions.update({partition: positions[partition] for partition in chosen})
+        self._drop_fetched(chosen)
+        self._paused |= chosen
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Return records of these partitions again. ValueError for one that is not assigned."""
+        self._paused -= self._assigned(partitions)
+
+    def _assigned(self, partitions: Iterable[TopicPartition]) -> set[TopicPartition]:
+        chosen = set(partitions)
+        unknown = chosen - self._positions.keys()
+        if unknown:
+            raise ValueError(f"partition {min(unknown)} is not assigned")
+        return chosen
+
+    def _drop_fetched(self, partitions: set[TopicPartition]) -> None:
+        self._buffered = deque(
+            row for row in self._buffered if TopicPartition(row.topic, row.partition) not in partitions
+        )
+        for partition in partitions:
+            self._fetching.pop(partition, None)
+
+    async def offset_at(self, partition: TopicPartition, offset: int) -> int:
+        """`offset`, or the one that EARLIEST or LATEST stands for now."""
         if offset >= 0:
             return offset
         return (await OffsetAdmin(self._client).list_offsets([partition], offset))[partition]
 
     async def seek(self, partition: TopicPartition, offset: int) -> None:
         """Continue at `offset` (or EARLIEST, LATEST); records of the partition that are already fetched are dropped."""
-        self._positions[partition] = await self._offset_at(partition, offset)
-        key = (partition.topic, partition.partition)
-        self._buffered = deque(row for row in self._buffered if (row.topic, row.partition) != key)
-        self._fetching.pop(partition, None)
+        self._positions[partition] = await self.offset_at(partition, offset)
+        self._drop_fetched({partition})
 
     def position(self, partition: TopicPartition) -> int:
-        """The offset of the next record that `poll` returns."""
-        for row in self._buffered:
-            if (row.topic, row.partition) == partition:
-                return row.offset
-        return self._positions[partition]
+        """The offset of the next record that `poll` returns; KeyError when the partition is not assigned."""
+        return self.positions()[partition]
+
+    def positions(self) -> dict[TopicPartition, int]:
+        """The position of every partition."""
+        positions = dict(self._positions)
+        for row in reversed(self._buffered):
+            positions[TopicPartition(row.topic, row.partition)] = row.offset
+        return positions
 
     async def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
         """The next records, at most `max_records`; empty when none arrived in time.
 
         KafkaError: CORRUPT_MESSAGE, OFFSET_OUT_OF_RANGE with `auto_offset_reset` none, authorization.
         """
+        await self.wait_for_records(timeout_ms)
+        return self.take(max_records)
+
+    async def wait_for_records(self, timeout_ms: float) -> None:
+        """Wait until `take` returns records, or the time is over; errors as `poll`. A cancelled call loses nothing."""
         deadline = self._client.deadline(timeout_ms)
         loop = asyncio.get_running_loop()
         while not self._buffered and loop.time() < deadline:
@@ -104,6 +161,9 @@ class Consumer:
             if self._failure is not None:
                 failure, self._failure = self._failure, None
                 raise failure
+
+    def take(self, max_records: int) -> list[ConsumedRecord]:
+        """Records that have arrived, at most `max_records`; their positions advance. More are fetched."""
         records = [self._buffered.popleft() for _ in range(min(max_records, len(self._buffered)))]
         self._fetch_idle_leaders()
         return records
@@ -121,7 +181,7 @@ class Consumer:
         buffered = {TopicPartition(row.topic, row.partition) for row in self._buffered}
         by_leader: dict[int, dict[TopicPartition, int]] = {}
         for partition, offset in self._positions.items():
-            if partition in buffered or partition in self._fetching:
+            if partition in buffered or partition in self._fetching or partition in self._paused:
                 continue
             leader_id = metadata_updater.view.leader_of(partition)
             if leader_id is None or not metadata_updater.is_usable(metadata_updater.view.nodes[leader_id]):
@@ -170,7 +230,9 @@ class Consumer:
             self._buffer(partition, offset, row.records or b"")
         elif error == Error.OFFSET_OUT_OF_RANGE and self._settings.auto_offset_reset in _RESET_TO:
             reset = _RESET_TO[self._settings.auto_offset_reset]
-            self._positions[partition] = await self._offset_at(partition, reset)
+            position = await self.offset_at(partition, reset)
+            if self._fetching.get(partition) == offset:  # else it was removed or moved meanwhile
+                self._positions[partition] = position
         elif error.retriable:
             self._client.metadata_updater.refresh_soon([partition.topic])
             await asyncio.sleep(self._client.settings.retry_backoff_ms / 1000)

@@ -90,3 +90,9 @@ class ConfigRejected(ClientFailure):
     """A client setting is invalid; the text lists every fault."""
 
     retriable = False
+
+
+class NoCommittedOffset(ClientFailure):
+    """A partition has no committed offset, and `auto.offset.reset` is none."""
+
+    retriable = False

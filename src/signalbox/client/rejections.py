@@ -42,6 +42,14 @@ class MemberFenced(RequestRejected):
     """Another member has joined the group with this member's `group.instance.id`."""
 
 
+class CommitFailed(RequestRejected):
+    """The member was no longer in its group, or a rebalance had begun, when it committed offsets."""
+
+    def __init__(self, error: Error, message: str | None = None) -> None:
+        super().__init__(error, message)
+        self.retriable = False  # the partitions may belong to another member: poll first
+
+
 _KINDS: dict[Error, type[RequestRejected]] = {
     Error.TOPIC_AUTHORIZATION_FAILED: AuthorizationFailed,
     Error.GROUP_AUTHORIZATION_FAILED: AuthorizationFailed,

@@ -118,9 +118,11 @@ def test_a_client_that_every_bootstrap_server_rejects_is_not_kept_waiting() -> N
 def test_a_response_without_the_topic_leaves_the_wait_to_its_deadline() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         for broker in cluster.brokers.values():
-            broker.scripts[ApiKey.METADATA] = lambda request, version, broker=broker: _without_topics(
-                broker.metadata(request)
-            )
+
+            def script(request: Any, version: int, broker: Any = broker) -> Any:
+                return _without_topics(broker.metadata(request))
+
+            broker.scripts[ApiKey.METADATA] = script
         with pytest.raises(DeadlinePassed, match=r"\(no metadata\)"):
             await client.topic("t1", timeout_ms=200)
 

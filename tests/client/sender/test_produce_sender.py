@@ -106,9 +106,11 @@ def test_records_for_a_topic_whose_metadata_has_a_final_error_fail_at_once() -> 
         async with asyncio.timeout(30), Producer(client, ProducerSettings(linger_ms=1)) as producer:
             await (await producer.send("t1", b"x"))
             for broker in cluster.brokers.values():
-                broker.scripts[ApiKey.METADATA] = lambda request, version, broker=broker: _rejected(
-                    broker.metadata(request), Error.TOPIC_AUTHORIZATION_FAILED
-                )
+
+                def metadata(request: Any, version: int, broker: Any = broker) -> Any:
+                    return _rejected(broker.metadata(request), Error.TOPIC_AUTHORIZATION_FAILED)
+
+                broker.scripts[ApiKey.METADATA] = metadata
                 broker.scripts[ApiKey.PRODUCE] = lambda request, version: _not_leader(request)
             with pytest.raises(AuthorizationFailed, match="topic t1 is not available"):
                 await (await producer.send("t1", b"y"))

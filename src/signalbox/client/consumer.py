@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST, OffsetAdmin
+from signalbox.client.application_rows import CONSUMER_CONFIG, field_values
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import ClientFailure
@@ -44,6 +45,12 @@ class ConsumerSettings:
     max_partition_fetch_bytes: int = 1_048_576
     auto_offset_reset: str = "earliest"
     check_crcs: bool = True
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str]) -> ConsumerSettings:
+        """Settings from Kafka's keys, with Kafka's default `auto.offset.reset=latest`. ConfigRejected lists every fault
+        at once; unknown keys are ignored."""
+        return cls(**field_values(CONSUMER_CONFIG, properties, cls))
 
 
 _RESET_TO = {"earliest": EARLIEST, "latest": LATEST}

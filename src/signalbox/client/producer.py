@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from signalbox.client.application_rows import PRODUCER_CONFIG, field_values
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ChannelClosed
 from signalbox.client.rejections import rejection_of
@@ -33,6 +34,11 @@ class ProducerSettings:
     delivery_timeout_ms: float = 120_000
     buffer_memory_bytes: int = 33_554_432
     max_request_size_bytes: int = 1_048_576
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str]) -> ProducerSettings:
+        """Settings from Kafka's keys. ConfigRejected lists every fault at once; unknown keys are ignored."""
+        return cls(**field_values(PRODUCER_CONFIG, properties, cls))
 
 
 class Producer:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from signalbox.client.application_rows import CONSUMER_CONFIG, field_values
 from signalbox.client.consumer import ConsumerSettings
 from signalbox.client.failures import ConfigRejected
 from signalbox.client.group_consumer.range_assignor import assignors_of
@@ -25,6 +26,13 @@ class GroupConsumerSettings:
     auto_commit_interval_ms: int = 5_000
     client_rack: str | None = None
     fetch: ConsumerSettings = field(default_factory=lambda: ConsumerSettings(auto_offset_reset="latest"))
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str]) -> GroupConsumerSettings:
+        """Settings from Kafka's keys. ConfigRejected lists every fault at once; unknown keys are ignored."""
+        values = field_values(CONSUMER_CONFIG, properties, cls)
+        values["group_id"] = values["group_id"] or ""
+        return cls(**values, fetch=ConsumerSettings.from_properties(properties))
 
     def __post_init__(self) -> None:
         if not self.group_id:

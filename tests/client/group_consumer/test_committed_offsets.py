@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -84,6 +85,29 @@ def test_a_final_error_of_a_commit(error: Error, kind: type[ClientFailure], lost
             await offsets.commit({T0: 5}, client.deadline())
         assert len(coordinator.seen(ApiKey.OFFSET_COMMIT)) == 1
         assert (membership.lost, membership.needs_join) == (lost, needs_join)
+
+    with_offsets(test)
+
+
+@pytest.mark.parametrize("error", [Error.ILLEGAL_GENERATION, Error.UNKNOWN_MEMBER_ID, Error.REBALANCE_IN_PROGRESS])
+def test_a_response_about_an_older_generation_leaves_the_membership_as_it_is(error: Error) -> None:
+    """Else the member would be out of a group that it has just joined, and would never join again."""
+
+    async def test(
+        coordinator: ScriptedCoordinator, offsets: CommittedOffsets, membership: Membership, client: ClusterClient
+    ) -> None:
+        coordinator.fail(ApiKey.OFFSET_COMMIT, error)
+        answer = coordinator.cluster.brokers[1].scripts[ApiKey.OFFSET_COMMIT]
+
+        def rebalanced_meanwhile(request: Any, version: int) -> Any:
+            membership.joined("m-1", 5, "range")
+            membership.synced()
+            return answer(request, version)
+
+        coordinator.cluster.brokers[1].scripts[ApiKey.OFFSET_COMMIT] = rebalanced_meanwhile
+        with pytest.raises(CommitFailed):
+            await offsets.commit({T0: 5}, client.deadline())
+        assert (membership.generation, membership.lost, membership.needs_join) == (5, False, False)
 
     with_offsets(test)
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -101,6 +102,29 @@ def test_a_member_that_is_not_polled_leaves_unless_it_is_static(instance_id: str
         assert len(coordinator.seen(ApiKey.LEAVE_GROUP)) == leaves
 
     with_heartbeats(test, max_poll_interval_ms=50, instance_id=instance_id)
+
+
+def generations(coordinator: ScriptedCoordinator) -> set[int]:
+    return {request.generation_id for request in coordinator.seen(ApiKey.HEARTBEAT)}
+
+
+def test_a_member_that_joined_again_while_it_left_stays() -> None:
+    async def test(
+        coordinator: ScriptedCoordinator, heartbeats: Heartbeats, membership: Membership, changed: asyncio.Event
+    ) -> None:
+        answer = coordinator.cluster.brokers[1].scripts[ApiKey.LEAVE_GROUP]
+
+        def joined_meanwhile(request: Any, version: int) -> Any:
+            heartbeats.polling = True
+            membership.joined("m-2", 5, "range")
+            return answer(request, version)
+
+        coordinator.cluster.brokers[1].scripts[ApiKey.LEAVE_GROUP] = joined_meanwhile
+        await until_true(lambda: len(coordinator.seen(ApiKey.LEAVE_GROUP)) == 1)
+        await until_true(lambda: membership.lost or 5 in generations(coordinator))
+        assert (membership.identity, membership.lost) == (("m-2", 5), False)
+
+    with_heartbeats(test, max_poll_interval_ms=50)
 
 
 def test_a_poll_that_waits_counts_as_polling() -> None:

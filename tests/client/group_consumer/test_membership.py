@@ -50,7 +50,7 @@ def test_a_member_joins_in_three_steps() -> None:
     one.react(Reaction.TAKE_MEMBER_ID, "m-1")
     assert one.member_id == "m-1"
     one.joined("m-1", 4, "range")
-    assert (one.needs_join, one.is_member) == (True, True)
+    assert (one.needs_join, one.is_member, one.identity) == (True, True, ("m-1", 4))
     one.synced()
     assert (one.needs_join, one.lost) == (False, False)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from signalbox.client.failures import ClientFailure
 from signalbox.client.group_consumer.group_requests import GroupRequests
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.group_consumer.member_subscription import decode_subscription, encode_assignment
-from signalbox.client.group_consumer.membership import Membership
+from signalbox.client.group_consumer.membership import Membership, Reaction
 from signalbox.client.group_consumer.rebalance import Rebalance
 from signalbox.client.rejections import MemberFenced, RequestRejected
 from signalbox.common.ids import TopicPartition
@@ -97,6 +98,25 @@ def test_a_member_that_lost_its_partitions_ends_the_rebalance(error: Error) -> N
         coordinator.fail(ApiKey.SYNC_GROUP, error)
         assert await rebalance.run(frozenset({"t1"}), frozenset({T1})) is None
         assert (membership.lost, membership.needs_join, membership.is_member) == (True, True, False)
+
+    with_rebalance(test)
+
+
+def test_a_member_that_is_expelled_while_it_syncs_joins_again() -> None:
+    """A commit of the new generation may be rejected before the SyncGroup response arrives, which then has no worth."""
+
+    async def test(coordinator: ScriptedCoordinator, rebalance: Rebalance, membership: Membership) -> None:
+        coordinator.assignment = encode_assignment([T1])
+        answer = coordinator.cluster.brokers[1].scripts[ApiKey.SYNC_GROUP]
+
+        def expelled_meanwhile(request: Any, version: int) -> Any:
+            membership.react(Reaction.REJOIN_WITHOUT_GENERATION)
+            membership.lost = False  # `poll` has noticed it, and goes on
+            return answer(request, version)
+
+        coordinator.cluster.brokers[1].scripts[ApiKey.SYNC_GROUP] = expelled_meanwhile
+        assert await rebalance.run(frozenset({"t1"}), NOTHING) is None
+        assert (membership.needs_join, membership.is_member) == (True, False)
 
     with_rebalance(test)
 

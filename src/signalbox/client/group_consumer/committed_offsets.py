@@ -42,20 +42,22 @@ class CommittedOffsets:
             if not self._membership.is_member:
                 raise CommitFailed(Error.UNKNOWN_MEMBER_ID, "offset commit: the consumer is not a member of the group")
             failure: ClientFailure
+            sender = self._membership.identity
             try:
                 codes = await self._requests.commit(remaining, left_ms(deadline))
                 rejected = {partition: Error.of(code) for partition, code in codes.items() if code != Error.NONE}
                 if not rejected:
                     return
-                failure = self._commit_failure(rejected)
+                failure = self._commit_failure(rejected, sender)
                 remaining = {partition: row for partition, row in remaining.items() if partition in rejected}
             except ClientFailure as error:
                 failure = error
             tries += 1
             await self._before_retry(failure, tries, deadline)
 
-    def _commit_failure(self, rejected: Mapping[TopicPartition, Error]) -> ClientFailure:
-        """The failure of a response, the final ones first; the membership changes with it."""
+    def _commit_failure(self, rejected: Mapping[TopicPartition, Error], sender: tuple[str, int]) -> ClientFailure:
+        """The failure of a response, the final ones first; the membership changes with it, unless the member has
+        joined a newer generation since it sent the commit."""
         reactions = {partition: reaction_to(Step.COMMIT, error) for partition, error in rejected.items()}
         partition = min(rejected, key=lambda row: reactions[row] in _RETRIED)
         error, reaction = rejected[partition], reactions[partition]
@@ -63,7 +65,8 @@ class CommittedOffsets:
             self._requests.coordinator_moved()
         if reaction in _RETRIED or reaction is Reaction.FAIL:
             return rejection_of(error, f"offset commit of {partition}: {error.message}")
-        self._membership.react(reaction)
+        if self._membership.identity == sender:
+            self._membership.react(reaction)
         return CommitFailed(error, f"offset commit of {partition}: {error.message}")
 
     async def committed(

@@ -176,12 +176,14 @@ class GroupConsumer:
             self._partitions.drop(revoked)
 
     async def _joined(self, assigned: frozenset[TopicPartition] | None) -> None:
-        """A rebalance is over. None: the membership was lost, `_advance` joins again."""
-        if assigned is None:
+        """A rebalance is over. None: the membership was lost, `_advance` joins again; so it does if the membership was
+        lost after the rebalance."""
+        if assigned is None or not self._membership.is_member:
             await self._lose()
             return
         self._reason = None
-        self._membership.needs_join = self._topics != self._joining_topics  # subscribed to others meanwhile
+        if self._topics != self._joining_topics:  # subscribed to others meanwhile
+            self._membership.needs_join = True
         owned = self._partitions.assigned
         revoked, added = owned - assigned, assigned - owned
         details = self._settings.group_id, self.generation, len(assigned)

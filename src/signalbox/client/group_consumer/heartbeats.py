@@ -73,16 +73,18 @@ class Heartbeats:
             self._settings.group_id,
             self._settings.max_poll_interval_ms,
         )
+        leaving = self._membership.identity
         try:
             if self._settings.group_instance_id is None:
                 await self._requests.leave("max.poll.interval.ms has passed", self._settings.session_timeout_ms)
         except ClientFailure as failure:
             log.info("LeaveGroup of group %s failed: %s", self._settings.group_id, failure)
-        self._membership.left()
-        self._changed()
+        if self._membership.identity == leaving:  # else the application has polled meanwhile, and the member rejoined
+            self._membership.left()
+            self._changed()
 
     async def _beat(self) -> None:
-        generation = self._membership.generation
+        sender = self._membership.identity
         try:
             response = await self._requests.heartbeat()
             error = Error.of(response.error_code)
@@ -92,7 +94,7 @@ class Heartbeats:
             if is_final(failure):
                 self._fail(failure)
             return
-        if self.paused or generation != self._membership.generation:
+        if self.paused or self._membership.identity != sender:
             return  # the response is about an older generation
         reaction = reaction_to(Step.HEARTBEAT, error)
         if reaction is Reaction.FAIL:

@@ -70,6 +70,11 @@ class Membership:
         """Whether the coordinator has this member in its current generation, as far as the member knows."""
         return self.generation != NO_GENERATION
 
+    @property
+    def identity(self) -> tuple[str, int]:
+        """(member id, generation): a response to a request that was sent with another identity changes nothing."""
+        return self.member_id, self.generation
+
     def react(self, reaction: Reaction, member_id: str = NO_MEMBER_ID) -> None:
         """Apply a reaction; `member_id` is the one in a JoinGroup response."""
         if reaction is Reaction.TAKE_MEMBER_ID:
@@ -91,7 +96,7 @@ class Membership:
         self.needs_join = False
 
     def left(self) -> None:
-        """The member has left, or its `max.poll.interval.ms` has passed."""
+        """The member has left, because its `max.poll.interval.ms` has passed."""
         self._lose()
         self.member_id = NO_MEMBER_ID
 

@@ -63,7 +63,7 @@ class Rebalance:
                 assigned, reaction = None, Reaction.RETRY
             if assigned is not None:
                 return assigned
-            if self._membership.lost:
+            if self._membership.lost or reaction is Reaction.REJOIN_WITHOUT_GENERATION:
                 return None
             tries = tries + 1 if reaction in (Reaction.RETRY, Reaction.FIND_COORDINATOR) else 0
             await self._client.pause(tries, self._client.deadline())
@@ -86,8 +86,11 @@ class Rebalance:
             return None, reaction
         membership.joined(joined.member_id, joined.generation_id, joined.protocol_name)
         self.has_member_id.set()
+        joined_as = membership.identity
         assignments = await self._assignments(joined) if joined.leader == joined.member_id else {}
         synced = await self._requests.sync(assignments)
+        if membership.identity != joined_as:  # a commit or heartbeat has found out that the generation is over
+            return None, Reaction.REJOIN_WITHOUT_GENERATION
         reaction = self._react(Step.SYNC, Error.of(synced.error_code))
         if reaction is not Reaction.ACCEPT:
             return None, reaction

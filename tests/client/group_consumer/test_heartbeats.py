@@ -53,7 +53,7 @@ def test_heartbeats_are_sent_while_the_member_is_in_the_group() -> None:
         await until_true(lambda: len(coordinator.seen(ApiKey.HEARTBEAT)) > 3)
         request = coordinator.seen(ApiKey.HEARTBEAT)[0]
         assert (request.group_id, request.member_id, request.generation_id) == ("g", "m-1", 4)
-        heartbeats.paused = True
+        membership.waits = True
         coordinator.fail(ApiKey.HEARTBEAT, Error.REBALANCE_IN_PROGRESS)
         await asyncio.sleep(0)
         assert not changed.is_set()

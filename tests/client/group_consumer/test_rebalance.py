@@ -19,7 +19,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import with_client
 from tests.client.group_consumer.scripted_coordinator import ScriptedCoordinator
-from tests.client.loopback_cluster import LoopbackCluster
+from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster, Script
 
 T1 = TopicPartition("t1", 0)
 NOTHING: frozenset[TopicPartition] = frozenset()
@@ -87,6 +87,32 @@ def test_a_member_joins_until_it_has_its_partitions(api_key: ApiKey, errors: lis
         coordinator.fail(api_key, *errors)
         assert await rebalance.run(frozenset({"t1"}), NOTHING) == frozenset({T1})
         assert len(coordinator.seen(ApiKey.JOIN_GROUP)) == joins
+
+    with_rebalance(test)
+
+
+def test_a_member_waits_during_join_and_sync_and_not_while_it_assigns() -> None:
+    async def test(coordinator: ScriptedCoordinator, rebalance: Rebalance, membership: Membership) -> None:
+        waits: set[tuple[ApiKey, bool]] = set()
+
+        def noting(api_key: ApiKey, answer: Script) -> Script:
+            def note(request: Any, version: int) -> Any:
+                if api_key != ApiKey.METADATA or request.topics:
+                    waits.add((api_key, membership.waits))
+                return answer(request, version)
+
+            return note
+
+        def metadata_of(broker: LoopbackBroker) -> Script:
+            return lambda request, version: broker.metadata(request)
+
+        coordinator.leads = True
+        for broker in coordinator.cluster.brokers.values():
+            for api_key in (ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.METADATA):
+                broker.scripts[api_key] = noting(api_key, broker.scripts.get(api_key) or metadata_of(broker))
+        assert await rebalance.run(frozenset({"t1"}), NOTHING) == frozenset({T1})
+        assert waits == {(ApiKey.JOIN_GROUP, True), (ApiKey.METADATA, False), (ApiKey.SYNC_GROUP, True)}
+        assert not membership.waits
 
     with_rebalance(test)
 

@@ -14,6 +14,7 @@ from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.group_consumer.member_subscription import encode_assignment
 from signalbox.client.group_consumer.membership import Reaction
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol.api_table import ApiKey
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import with_client
 from tests.client.group_consumer.members import EARLIEST, Member
@@ -50,6 +51,16 @@ async def poll_until(member: Member, holds: Callable[[], bool]) -> None:
 
 def joining(member: Member) -> asyncio.Task[Any] | None:
     return member.consumer._joining
+
+
+@pytest.mark.spec("R10")
+def test_heartbeats_go_on_after_a_rebalance_without_another_poll() -> None:
+    async def test(coordinator: ScriptedCoordinator, member: Member) -> None:
+        await member.consumer.poll(0)
+        await until_true(lambda: len(coordinator.seen(ApiKey.HEARTBEAT)) > 3)
+        assert coordinator.seen(ApiKey.HEARTBEAT)[0].generation_id == 1
+
+    with_member(test)
 
 
 @pytest.mark.spec("R10")

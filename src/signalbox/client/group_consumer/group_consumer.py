@@ -138,11 +138,9 @@ class GroupConsumer:
             await self._lose()
         if self._joining is not None and self._joining.done():
             task, self._joining = self._joining, None
-            heartbeats.paused = False
             await self._joined(task.result())
         if self._joining is None and (self._membership.needs_join or self._topics_changed()):
             await self._prepare_join()
-            heartbeats.paused = True
             owned, self._joining_topics = self._partitions.assigned, self._topics
             self._joining = asyncio.get_running_loop().create_task(
                 self._rebalance.run(self._topics, owned, self._reason), name="group rebalance"

@@ -1,7 +1,9 @@
 """Keeps a membership alive between two polls: heartbeats, and `max.poll.interval.ms` (KIP-62).
 
-Heartbeats pause while the member joins: JoinGroup itself keeps its session. An application that does not poll in time
-loses its membership, because its partitions would be stuck: the member leaves, and joins again with the next `poll`.
+Heartbeats pause while the coordinator holds back a JoinGroup or SyncGroup response, which itself keeps the session.
+Else they go on, polled or not: between the two while the leader assigns, and after a rebalance. An application that
+does not poll in time loses its membership, because its partitions would be stuck: the member leaves, and joins again
+with the next `poll`.
 """
 
 from __future__ import annotations
@@ -37,7 +39,6 @@ class Heartbeats:
         self._loop = asyncio.get_running_loop()
         self._polled_at = self._loop.time()
         self._task: asyncio.Task[None] | None = None
-        self.paused = False
         self.polling = False
         self.failure: ClientFailure | None = None
 
@@ -59,7 +60,7 @@ class Heartbeats:
         interval_s = min(self._settings.heartbeat_interval_ms, self._settings.max_poll_interval_ms) / 1000
         while self.failure is None:
             await asyncio.sleep(interval_s)
-            if self.paused or not self._membership.is_member:
+            if self._membership.waits or not self._membership.is_member:
                 continue
             overdue_s = self._loop.time() - self._polled_at - self._settings.max_poll_interval_ms / 1000
             if not self.polling and overdue_s > 0:
@@ -94,7 +95,7 @@ class Heartbeats:
             if is_final(failure):
                 self._fail(failure)
             return
-        if self.paused or self._membership.identity != sender:
+        if self._membership.waits or self._membership.identity != sender:
             return  # the response is about an older generation
         reaction = reaction_to(Step.HEARTBEAT, error)
         if reaction is Reaction.FAIL:

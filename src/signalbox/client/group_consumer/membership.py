@@ -56,7 +56,8 @@ def reaction_to(step: Step, error: Error) -> Reaction:
 @dataclass(slots=True)
 class Membership:
     """One member of one group. `needs_join`: the member has to take part in a rebalance. `lost`: it has lost its
-    partitions, without having been asked to revoke them."""
+    partitions, without having been asked to revoke them. `waits`: JoinGroup or SyncGroup is in flight; as long as the
+    coordinator holds back the response, the session cannot expire."""
 
     group_instance_id: str | None = None
     member_id: str = NO_MEMBER_ID
@@ -64,6 +65,7 @@ class Membership:
     protocol: str | None = None
     needs_join: bool = True
     lost: bool = False
+    waits: bool = False
 
     @property
     def is_member(self) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Any
 
 from signalbox.client.cluster_client import ClusterClient
@@ -80,7 +80,8 @@ class Rebalance:
             rack=self._settings.client_rack,
         )
         metadata = encode_subscription(mine)
-        joined = await self._requests.join([(assignor.name, metadata) for assignor in self._assignors], reason)
+        protocols = [(assignor.name, metadata) for assignor in self._assignors]
+        joined = await self._held_back(self._requests.join(protocols, reason))
         reaction = self._react(Step.JOIN, Error.of(joined.error_code), joined.member_id)
         if reaction is not Reaction.ACCEPT:
             return None, reaction
@@ -88,7 +89,7 @@ class Rebalance:
         self.has_member_id.set()
         joined_as = membership.identity
         assignments = await self._assignments(joined) if joined.leader == joined.member_id else {}
-        synced = await self._requests.sync(assignments)
+        synced = await self._held_back(self._requests.sync(assignments))
         if membership.identity != joined_as:  # a commit or heartbeat has found out that the generation is over
             return None, Reaction.REJOIN_WITHOUT_GENERATION
         reaction = self._react(Step.SYNC, Error.of(synced.error_code))
@@ -96,6 +97,14 @@ class Rebalance:
             return None, reaction
         membership.synced()
         return decode_assignment(bytes(synced.assignment)), reaction
+
+    async def _held_back(self, response: Awaitable[Any]) -> Any:
+        """A response for which the coordinator waits until other members have sent their requests."""
+        self._membership.waits = True
+        try:
+            return await response
+        finally:
+            self._membership.waits = False
 
     def _react(self, step: Step, error: Error, member_id: str = "") -> Reaction:
         reaction = reaction_to(step, error)

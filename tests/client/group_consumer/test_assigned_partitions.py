@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from signalbox.client.admin_apis.offset_admin import LATEST
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import Consumer, ConsumerSettings
 from signalbox.client.failures import NoCommittedOffset
@@ -24,7 +25,7 @@ from tests.client.loopback_cluster import LoopbackCluster
 from tests.client.test_consumer import fill
 from tests.waiting import until_true
 
-T1, T2 = TopicPartition("t1", 0), TopicPartition("t2", 0)
+T1, T2, T3 = TopicPartition("t1", 0), TopicPartition("t2", 0), TopicPartition("t3", 0)
 Case = Callable[[ScriptedCoordinator, AssignedPartitions, Consumer, asyncio.Event], Awaitable[None]]
 
 
@@ -74,6 +75,70 @@ def test_without_offset_and_reset_the_next_call_raises() -> None:
             partitions.find_positions()
 
     with_partitions(test, "none")
+
+
+def test_a_partition_without_a_leader_does_not_hold_up_the_others() -> None:
+    async def test(
+        coordinator: ScriptedCoordinator, partitions: AssignedPartitions, consumer: Consumer, changed: asyncio.Event
+    ) -> None:
+        coordinator.cluster.topics["t1"][0].leader = -1
+        partitions.add(frozenset({T1, T2}))
+        partitions.find_positions()
+        await until_true(lambda: T2 in consumer.assignment)
+        partitions.add(frozenset({T3}))
+        partitions.find_positions()
+        await until_true(lambda: T3 in consumer.assignment)
+        assert T1 not in consumer.assignment
+        coordinator.cluster.topics["t1"][0].leader = 1
+
+        def found() -> bool:
+            partitions.find_positions()
+            return T1 in consumer.assignment
+
+        await until_true(found)
+
+    with_partitions(test)
+
+
+def test_without_offset_and_reset_the_other_partitions_are_read() -> None:
+    async def test(
+        coordinator: ScriptedCoordinator, partitions: AssignedPartitions, consumer: Consumer, changed: asyncio.Event
+    ) -> None:
+        coordinator.offsets["t2", 0] = 1
+        partitions.add(frozenset({T1, T2}))
+        partitions.find_positions()
+        await asyncio.wait_for(changed.wait(), 30)
+        assert consumer.positions() == {T2: 1}
+        with pytest.raises(NoCommittedOffset, match="t1-0"):
+            partitions.find_positions()
+
+    with_partitions(test, "none")
+
+
+def test_a_seek_to_the_end_wins_over_the_committed_offset_that_is_found_meanwhile() -> None:
+    async def test(
+        coordinator: ScriptedCoordinator, partitions: AssignedPartitions, consumer: Consumer, changed: asyncio.Event
+    ) -> None:
+        coordinator.offsets["t1", 0] = 1
+        leader = coordinator.cluster.brokers[1]
+        released = asyncio.Event()
+
+        async def slow(request: Any, version: int) -> Any:
+            await released.wait()
+            return leader.list_offsets(request)
+
+        leader.scripts[ApiKey.LIST_OFFSETS] = slow
+        partitions.add(frozenset({T1}))
+        seeking = asyncio.create_task(partitions.seek(T1, LATEST))
+        await until_true(lambda: leader.seen(ApiKey.LIST_OFFSETS) != [])
+        partitions.find_positions()
+        await asyncio.wait_for(changed.wait(), 30)
+        assert consumer.positions() == {T1: 1}
+        released.set()
+        await seeking
+        assert consumer.positions() == {T1: 3}
+
+    with_partitions(test)
 
 
 def test_partitions_that_are_dropped_meanwhile_are_not_read() -> None:

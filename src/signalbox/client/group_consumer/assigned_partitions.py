@@ -1,7 +1,8 @@
 """The partitions of a member: where each is read from, which are paused, and the automatic commits of their positions.
 
 A new partition is read from its committed offset, else as `auto.offset.reset` says. Both are looked up by `poll`, after
-the rebalance listener, which may `seek` instead.
+the rebalance listener, which may `seek` instead. Each partition has its own lookup: one without a leader does not delay
+the others.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
+from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import Consumer
@@ -44,7 +46,7 @@ class AssignedPartitions:
         self._paused_early: set[TopicPartition] = set()  # paused before they have a position
         self._committing: asyncio.Task[None] | None = None
         self._commit_at: float | None = None
-        self._positioning: asyncio.Task[None] | None = None
+        self._positioning: dict[asyncio.Task[None], frozenset[TopicPartition]] = {}
         self._failure: ClientFailure | None = None
         self._changed = changed
         self.assigned: frozenset[TopicPartition] = frozenset()
@@ -56,8 +58,9 @@ class AssignedPartitions:
 
     def drop(self, partitions: frozenset[TopicPartition]) -> None:
         """Partitions that this member no longer has; records that are already fetched are dropped."""
-        if partitions & self._unpositioned and self._positioning is not None:
-            self._positioning.cancel()  # the offsets that it reads may be old if a partition is assigned again
+        for task, looked_up in self._positioning.items():
+            if partitions & looked_up & self._unpositioned:
+                task.cancel()  # the offsets that it reads may be old if a partition is assigned again
         self.assigned -= partitions
         self._unpositioned -= partitions
         self._paused_early -= partitions
@@ -68,30 +71,45 @@ class AssignedPartitions:
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
-        if self._unpositioned and self._positioning is None:
-            task = asyncio.get_running_loop().create_task(self._find_positions(), name="group positions")
-            self._positioning = task
+        partitions = self._unpositioned.difference(*self._positioning.values())
+        if partitions:
+            task = asyncio.get_running_loop().create_task(self._find_positions(partitions), name="group positions")
+            self._positioning[task] = frozenset(partitions)
             task.add_done_callback(self._positioned)
 
     def _positioned(self, task: asyncio.Task[None]) -> None:
-        if self._positioning is task:
-            self._positioning = None
+        del self._positioning[task]
         self._changed()
 
-    async def _find_positions(self) -> None:
+    async def _find_positions(self, partitions: Iterable[TopicPartition]) -> None:
         deadline = self._client.deadline()
-        partitions = sorted(self._unpositioned)
         try:
             committed = await self._offsets.committed(partitions, deadline)
-            for partition in partitions:
-                row = committed.get(partition)
-                await self._begin(partition, row.offset if row is not None else self._reset_of(partition))
-        except ClientFailure as failure:
+        except ClientFailure as lost:
+            failures = [lost]
+        else:
+            lookups = [self._find_position(partition, committed.get(partition)) for partition in partitions]
+            failures = [failure for failure in await asyncio.gather(*lookups) if failure is not None]
+        for failure in failures:
             if is_final(failure):
                 self._failure = failure
                 return
-            log.info("Positions of group %s are looked up again: %s", self._settings.group_id, failure)
+        if failures:
+            log.info("Positions of group %s are looked up again: %s", self._settings.group_id, failures[0])
             await self._client.pause(1, deadline)
+
+    async def _find_position(
+        self, partition: TopicPartition, committed: CommittedOffset | None
+    ) -> ClientFailure | None:
+        """Begin to read one partition; the failure if that is not possible now."""
+        try:
+            offset = committed.offset if committed is not None else self._reset_of(partition)
+            position = await self._consumer.offset_at(partition, offset)
+        except ClientFailure as failure:
+            return failure if partition in self._unpositioned else None
+        if partition in self._unpositioned:  # else revoked meanwhile, or the application has called `seek`
+            await self._begin(partition, position)
+        return None
 
     def _reset_of(self, partition: TopicPartition) -> int:
         reset = self._settings.fetch.auto_offset_reset
@@ -99,10 +117,7 @@ class AssignedPartitions:
             raise NoCommittedOffset(f"partition {partition} has no committed offset, and auto.offset.reset is {reset}")
         return _RESET_TO[reset]
 
-    async def _begin(self, partition: TopicPartition, offset: int) -> None:
-        position = await self._consumer.offset_at(partition, offset)
-        if partition not in self._unpositioned:
-            return  # revoked meanwhile, or the application has called `seek`
+    async def _begin(self, partition: TopicPartition, position: int) -> None:
         await self._consumer.add({partition: position})
         self._unpositioned.discard(partition)
         if partition in self._paused_early:
@@ -112,10 +127,11 @@ class AssignedPartitions:
     async def seek(self, partition: TopicPartition, offset: int) -> None:
         """ValueError when the partition is not assigned."""
         self._check([partition])
+        position = await self._consumer.offset_at(partition, offset)
         if partition in self._unpositioned:
-            await self._begin(partition, offset)
-        else:
-            await self._consumer.seek(partition, offset)
+            await self._begin(partition, position)
+        elif partition in self.assigned:  # else revoked meanwhile
+            await self._consumer.seek(partition, position)
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         chosen = self._check(partitions)
@@ -178,7 +194,8 @@ class AssignedPartitions:
     async def close(self) -> None:
         """End what is under way."""
         await self._stop(self._committing)
-        await self._stop(self._positioning)
+        for task in tuple(self._positioning):
+            await self._stop(task)
 
     @staticmethod
     async def _stop(task: asyncio.Task[None] | None) -> None:

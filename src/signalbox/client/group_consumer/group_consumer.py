@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from signalbox.client.admin_apis.admin_call import left_ms
@@ -59,6 +60,7 @@ class GroupConsumer:
         self._joining: asyncio.Task[frozenset[TopicPartition] | None] | None = None
         self._joining_topics: frozenset[str] = frozenset()
         self._reason: str | None = None
+        self._steps: deque[Callable[[], Awaitable[None]]] = deque()
 
     @classmethod
     def of(cls, bootstrap_servers: str, group_id: str, **fields: Any) -> GroupConsumer:
@@ -139,6 +141,7 @@ class GroupConsumer:
         if self._joining is not None and self._joining.done():
             task, self._joining = self._joining, None
             await self._joined(task.result())
+        await self._take_steps()
         if self._joining is None and (self._membership.needs_join or self._topics_changed()):
             await self._prepare_join()
             owned, self._joining_topics = self._partitions.assigned, self._topics
@@ -169,9 +172,10 @@ class GroupConsumer:
         if self._settings.cooperative:
             revoked = frozenset(row for row in revoked if row.topic not in self._topics)
         await self._partitions.commit_now()
-        if revoked:
-            await self._listener.on_revoked(revoked)
-            self._partitions.drop(revoked)
+        if self._membership.lost:  # the commit was rejected
+            await self._lose()
+        elif revoked:
+            await self._revoke(revoked)
 
     async def _joined(self, assigned: frozenset[TopicPartition] | None) -> None:
         """A rebalance is over. None: the membership was lost, `_advance` joins again; so it does if the membership was
@@ -187,15 +191,40 @@ class GroupConsumer:
         details = self._settings.group_id, self.generation, len(assigned)
         log.info("Member joined group %s (generation=%d, partitions=%d)", *details)
         if revoked:
-            await self._listener.on_revoked(revoked)
-            self._partitions.drop(revoked)
             self._membership.needs_join = True  # so that the leader can give them to another member
             self._reason = "partitions were revoked"
-        self._partitions.add(added)
-        await self._listener.on_assigned(added)
+            # The next owner must not read again what `poll` returned during the rebalance.
+            self._steps += (self._partitions.commit_now, lambda: self._revoke(revoked))
+        self._steps.append(lambda: self._assign(added))
+
+    async def _take_steps(self) -> None:
+        """The application's part of a rebalance, which neither an exception nor a cancellation may cut short. A step
+        that raises is not repeated; the others are taken before `poll` raises, after a cancellation by the next one."""
+        failures = []
+        while self._steps and not self._membership.lost:
+            step = self._steps.popleft()
+            try:
+                await step()
+            except Exception as error:
+                failures.append(error)
+        if self._membership.lost:
+            await self._lose()
+        if failures:
+            raise failures[0]
+
+    async def _revoke(self, partitions: frozenset[TopicPartition]) -> None:
+        try:
+            await self._listener.on_revoked(partitions)
+        finally:
+            self._partitions.drop(partitions)
+
+    async def _assign(self, partitions: frozenset[TopicPartition]) -> None:
+        self._partitions.add(partitions)
+        await self._listener.on_assigned(partitions)
 
     async def _lose(self) -> None:
         self._membership.lost = False
+        self._steps.clear()
         lost = self._partitions.assigned
         if lost:
             self._partitions.drop(lost)

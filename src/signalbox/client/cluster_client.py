@@ -98,6 +98,7 @@ class ClusterClient:
         metadata_updater = self.metadata_updater
         node = metadata_updater.view.nodes.get(node_id)
         if node is None:
+            metadata_updater.refresh_soon()  # it may have registered since: a coordinator or leader that is new
             raise NoUsableNode(f"node {node_id} is not known")
         if metadata_updater.quarantine.holds((node.node_id, node.address)):
             raise NoUsableNode(f"node {node_id} is quarantined: {node.address} leads to another node")

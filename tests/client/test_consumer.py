@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from signalbox.testing.switchboard import Switchboard
 from tests.client.cluster.test_view_wait import reject_topics
 from tests.client.crossed_cluster import with_client
 from tests.client.loopback_cluster import LoopbackCluster
+from tests.waiting import until_true
 
 T1, T2 = TopicPartition("t1", 0), TopicPartition("t2", 0)
 
@@ -131,6 +133,43 @@ def test_a_final_error_of_the_topic_ends_poll_at_once() -> None:
         async with asyncio.timeout(40):
             with pytest.raises(AuthorizationFailed, match="partition t1-0 is not available"):
                 await consumer.poll(timeout_ms=50_000)
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_a_leader_that_does_not_answer_in_time_is_asked_again() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0")
+        await client.topic("t1")
+        leader, resumed = cluster.brokers[1], asyncio.Event()
+
+        async def paused(request: Any, version: int) -> Any:
+            await resumed.wait()
+            return leader.api_versions(request)
+
+        leader.scripts[ApiKey.API_VERSIONS] = paused
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        assert await consumer.poll(timeout_ms=1_000) == []
+        resumed.set()
+        assert [row.value for row in await read(consumer, 1)] == [b"0"]
+        await consumer.close()
+
+    with_client(test, request_timeout_ms=300)
+
+
+def test_the_error_of_a_partition_that_was_removed_is_not_raised() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t2", b"0")
+        consumer = Consumer(client, ConsumerSettings(auto_offset_reset="none"))
+        await client.topic("t1")
+        await client.topic("t2")
+        await consumer.assign({T1: 77, T2: 0})
+        consumer.take(0)
+        await until_true(lambda: consumer._failure is not None)
+        consumer.remove([T1])
+        assert [row.value for row in await read(consumer, 1)] == [b"0"]
         await consumer.close()
 
     with_client(test)

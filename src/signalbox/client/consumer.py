@@ -18,7 +18,7 @@ from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import ClientFailure
 from signalbox.client.fetch_exchange import fetch_request, rows_by_partition
-from signalbox.client.rejections import rejection_of, topic_rejection
+from signalbox.client.rejections import is_final, rejection_of, topic_rejection
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import check_crc, iter_batch_headers
@@ -67,7 +67,7 @@ class Consumer:
         self._buffered: deque[ConsumedRecord] = deque()
         self._fetching: dict[TopicPartition, int] = {}
         self._fetches: dict[asyncio.Task[None], int] = {}
-        self._failure: Exception | None = None
+        self._failure: tuple[Exception, frozenset[TopicPartition]] | None = None  # and the partitions that have it
 
     async def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read these partitions from offsets, or from EARLIEST or LATEST; replaces the previous assignment."""
@@ -86,6 +86,8 @@ class Consumer:
         removed = set(partitions)
         self._drop_fetched(removed)
         self._paused -= removed
+        if self._failure is not None and self._failure[1] <= removed:
+            self._failure = None
         for partition in removed:
             self._positions.pop(partition, None)
 
@@ -166,7 +168,7 @@ class Consumer:
             else:
                 await self._client.pause(1, deadline)
             if self._failure is not None:
-                failure, self._failure = self._failure, None
+                (failure, _), self._failure = self._failure, None
                 raise failure
 
     def take(self, max_records: int) -> list[ConsumedRecord]:
@@ -207,22 +209,24 @@ class Consumer:
         topic_view = self._client.view.topics.get(partition.topic)
         error = Error.of(topic_view.error_code) if topic_view is not None else Error.NONE
         if error not in (Error.NONE, Error.UNKNOWN_SERVER_ERROR) and not error.retriable:
-            self._failure = topic_rejection(error, f"partition {partition}")
+            self._failure = topic_rejection(error, f"partition {partition}"), frozenset({partition})
 
     async def _fetch(self, leader_id: int, offsets: dict[TopicPartition, int]) -> None:
+        concerned = frozenset(offsets)
         try:
             request = fetch_request(offsets, self._client.view, self._settings)
             response = await self._client.request(leader_id, request, purpose=Purpose.FETCH)
             rows = rows_by_partition(response, self._client.view)
             for partition, offset in offsets.items():
                 if self._fetching.get(partition) == offset:
+                    concerned = frozenset({partition})
                     await self._take(partition, offset, rows.get(partition))
         except KafkaError as error:
-            self._failure = error
+            self._failure = error, concerned
         except ClientFailure as failure:
             self._client.metadata_updater.refresh_soon()
-            if not failure.retriable:
-                self._failure = failure
+            if is_final(failure):
+                self._failure = failure, concerned
             else:
                 await asyncio.sleep(self._client.settings.retry_backoff_ms / 1000)
         finally:

@@ -309,6 +309,7 @@ def test_poll_needs_a_subscription(cluster: Cluster) -> None:
         async with GroupConsumer.of(cluster.bootstrap_servers, "nothing") as consumer:
             with pytest.raises(RuntimeError, match="not subscribed"):
                 await consumer.poll()
+            await consumer.close()  # and again at the end of the block
             assert (consumer.member_id, consumer.generation, consumer.assignment) == ("", -1, frozenset())
 
     asyncio.run(run())

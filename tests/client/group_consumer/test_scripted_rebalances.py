@@ -164,3 +164,35 @@ def test_what_was_read_during_a_rebalance_is_committed_before_it_is_revoked() ->
         assert (2, 0, 1) in committed
 
     with_member(test)
+
+
+@pytest.mark.spec("R10")
+@pytest.mark.parametrize("hangs", [False, True])
+def test_a_member_leaves_even_if_its_listener_fails(hangs: bool) -> None:
+    async def test(coordinator: ScriptedCoordinator, member: Member) -> None:
+        async def on_revoked(partitions: frozenset[TopicPartition]) -> None:
+            if hangs:
+                await asyncio.Event().wait()
+            raise LookupError("of the application")
+
+        await poll_until(member, lambda: member.has == "0 1")
+        member.on_revoked = on_revoked  # type: ignore[method-assign]
+        with pytest.raises(TimeoutError if hangs else LookupError):
+            await member.consumer.close(timeout_ms=200)
+        assert [request.members[0].member_id for request in coordinator.seen(ApiKey.LEAVE_GROUP)] == ["m-1"]
+        assert member.has == ""
+
+    with_member(test)
+
+
+@pytest.mark.spec("R10")
+def test_a_closed_consumer_is_closed() -> None:
+    async def test(coordinator: ScriptedCoordinator, member: Member) -> None:
+        await poll_until(member, lambda: member.has == "0 1")
+        await member.consumer.close()
+        await member.consumer.close()
+        assert len(coordinator.seen(ApiKey.LEAVE_GROUP)) == 1
+        with pytest.raises(RuntimeError, match="the consumer is closed"):
+            await member.consumer.poll()
+
+    with_member(test)

@@ -36,6 +36,7 @@ from signalbox.protocol.error_table import Error
 log = logging.getLogger("signalbox.client")
 
 _FIRST_ID_MS = 3_000
+_LEAVE_MS = 1_000  # for LeaveGroup, when the listener has used up the time
 _WAIT_SLICE_MS = 500  # how long `poll` waits before it looks for changed topics again
 
 
@@ -61,6 +62,7 @@ class GroupConsumer:
         self._joining_topics: frozenset[str] = frozenset()
         self._reason: str | None = None
         self._steps: deque[Callable[[], Awaitable[None]]] = deque()
+        self._closed = False
 
     @classmethod
     def of(cls, bootstrap_servers: str, group_id: str, **fields: Any) -> GroupConsumer:
@@ -107,7 +109,9 @@ class GroupConsumer:
         """The next records, at most `max_records`; empty when none arrived in time.
 
         A RequestRejected: authorization of group or topic, MemberFenced, CORRUPT_MESSAGE; NoCommittedOffset;
-        AuthenticationRejected. RuntimeError without a subscription."""
+        AuthenticationRejected. RuntimeError without a subscription, and after `close`."""
+        if self._closed:
+            raise RuntimeError("the consumer is closed")
         if not self._topics:
             raise RuntimeError("the consumer is not subscribed to topics")
         heartbeats = self._started_heartbeats()
@@ -285,19 +289,22 @@ class GroupConsumer:
 
     async def close(self, *, timeout_ms: float = 30_000) -> None:
         """Commit, if commits are automatic, revoke the partitions, and leave the group. A static member does not leave:
-        it has its partitions back if it joins again within its session timeout. Failures are logged."""
+        it has its partitions back if it joins again within its session timeout. Failures are logged; another exception
+        of the listener is raised at the end, TimeoutError if it takes too long. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         deadline = self._client.deadline(timeout_ms)
-        await self._stop_joining(deadline)
+        failures = []
         try:
-            if self._membership.lost:
-                await self._lose()
-            await self._partitions.commit_now(deadline)
-            if self.assignment:
-                await self._listener.on_revoked(self.assignment)
-            if self._membership.member_id != NO_MEMBER_ID and self._settings.group_instance_id is None:
-                await self._requests.leave("the consumer is closed", left_ms(deadline))
-        except ClientFailure as failure:
-            log.info("Member could not leave group %s: %s", self._settings.group_id, failure)
+            await self._stop_joining(deadline)
+            for step in (self._give_up, self._leave):  # without LeaveGroup the others wait for the session timeout
+                try:
+                    await step(deadline)
+                except ClientFailure as failure:
+                    log.info("Member could not leave group %s: %s", self._settings.group_id, failure)
+                except Exception as error:
+                    failures.append(error)
         finally:
             await self._partitions.close()
             self._partitions.drop(self.assignment)
@@ -306,6 +313,21 @@ class GroupConsumer:
             await self._consumer.close()
             if self._owns_client:
                 await self._client.close()
+        if failures:
+            raise failures[0]
+
+    async def _give_up(self, deadline: float) -> None:
+        if not self._membership.lost:
+            await self._partitions.commit_now(deadline)
+        async with asyncio.timeout_at(deadline):
+            if self._membership.lost:
+                await self._lose()
+            elif self.assignment:
+                await self._listener.on_revoked(self.assignment)
+
+    async def _leave(self, deadline: float) -> None:
+        if self._membership.member_id != NO_MEMBER_ID and self._settings.group_instance_id is None:
+            await self._requests.leave("the consumer is closed", max(left_ms(deadline), _LEAVE_MS))
 
     async def _stop_joining(self, deadline: float) -> None:
         """End a rebalance that is under way. The coordinator gives a new member its id at once, and then expects it to

@@ -121,9 +121,9 @@ class SyncGroupConsumer:
     def assignment(self) -> frozenset[TopicPartition]:
         return self._thread.run(lambda: self._consumer.assignment)
 
-    def close(self) -> None:
+    def close(self, *, timeout_ms: float = 30_000) -> None:
         """As GroupConsumer.close."""
-        self._call_with_listener(self._consumer.close)
+        self._call_with_listener(self._consumer.close, timeout_ms=timeout_ms)
 
     def _call_with_listener(self, method: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of a call, during which this thread executes the calls of the listener."""

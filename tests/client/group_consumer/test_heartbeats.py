@@ -11,7 +11,7 @@ from signalbox.client.group_consumer.group_requests import GroupRequests
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.group_consumer.heartbeats import Heartbeats
 from signalbox.client.group_consumer.membership import Membership
-from signalbox.client.rejections import MemberFenced
+from signalbox.client.rejections import AuthorizationFailed, MemberFenced
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.testing.switchboard import Switchboard
@@ -87,7 +87,25 @@ def test_a_final_error_ends_the_heartbeats() -> None:
     ) -> None:
         coordinator.fail(ApiKey.HEARTBEAT, Error.FENCED_INSTANCE_ID)
         await asyncio.wait_for(changed.wait(), 30)
-        assert isinstance(heartbeats.failure, MemberFenced)
+        for _ in range(2):
+            with pytest.raises(MemberFenced):
+                heartbeats.raise_failure()
+
+    with_heartbeats(test)
+
+
+def test_heartbeats_go_on_when_a_final_error_was_raised() -> None:
+    async def test(
+        coordinator: ScriptedCoordinator, heartbeats: Heartbeats, membership: Membership, changed: asyncio.Event
+    ) -> None:
+        coordinator.fail(ApiKey.HEARTBEAT, Error.GROUP_AUTHORIZATION_FAILED)
+        await asyncio.wait_for(changed.wait(), 30)
+        sent = len(coordinator.seen(ApiKey.HEARTBEAT))
+        with pytest.raises(AuthorizationFailed):
+            heartbeats.raise_failure()
+        heartbeats.raise_failure()
+        await until_true(lambda: len(coordinator.seen(ApiKey.HEARTBEAT)) > sent)
+        assert (membership.is_member, membership.needs_join) == (True, False)
 
     with_heartbeats(test)
 

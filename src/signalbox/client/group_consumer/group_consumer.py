@@ -137,8 +137,7 @@ class GroupConsumer:
 
     async def _advance(self, heartbeats: Heartbeats) -> None:
         """Take what is due before records: failures, lost partitions, the end and the beginning of a rebalance."""
-        if heartbeats.failure is not None:
-            raise heartbeats.failure
+        heartbeats.raise_failure()
         self._check_topics()
         if self._membership.lost:
             await self._lose()

@@ -3,7 +3,8 @@
 Heartbeats pause while the coordinator holds back a JoinGroup or SyncGroup response, which itself keeps the session.
 Else they go on, polled or not: between the two while the leader assigns, and after a rebalance. An application that
 does not poll in time loses its membership, because its partitions would be stuck: the member leaves, and joins again
-with the next `poll`.
+with the next `poll`. After a final error there are no heartbeats until `poll` has raised it, and then again, because an
+ACL or a credential may be restored; only a fenced member never comes back.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from signalbox.client.failures import ClientFailure
 from signalbox.client.group_consumer.group_requests import GroupRequests
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.group_consumer.membership import Membership, Reaction, Step, reaction_to
-from signalbox.client.rejections import RequestRejected, is_final, rejection_of
+from signalbox.client.rejections import MemberFenced, RequestRejected, is_final, rejection_of
 from signalbox.protocol.error_table import Error
 
 log = logging.getLogger("signalbox.client")
@@ -56,11 +57,19 @@ class Heartbeats:
         """The application has called `poll`, or `poll` returns."""
         self._polled_at = self._loop.time()
 
+    def raise_failure(self) -> None:
+        """Raise the final error of a heartbeat, if there was one since the last call."""
+        failure = self.failure
+        if failure is not None:
+            if not isinstance(failure, MemberFenced):
+                self.failure = None
+            raise failure
+
     async def _run(self) -> None:
         interval_s = min(self._settings.heartbeat_interval_ms, self._settings.max_poll_interval_ms) / 1000
-        while self.failure is None:
+        while True:
             await asyncio.sleep(interval_s)
-            if self._membership.waits or not self._membership.is_member:
+            if self.failure is not None or self._membership.waits or not self._membership.is_member:
                 continue
             overdue_s = self._loop.time() - self._polled_at - self._settings.max_poll_interval_ms / 1000
             if not self.polling and overdue_s > 0:

@@ -16,10 +16,12 @@ from signalbox.client.rejections import MemberFenced, RequestRejected
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.join_group import JoinGroupResponse
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import with_client
 from tests.client.group_consumer.scripted_coordinator import ScriptedCoordinator
 from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster, Script
+from tests.waiting import until_true
 
 T1 = TopicPartition("t1", 0)
 NOTHING: frozenset[TopicPartition] = frozenset()
@@ -69,6 +71,48 @@ def test_the_leader_assigns_and_notices_that_its_topics_change() -> None:
         assert not rebalance.counts_changed(), "while bootstrapping nothing is known"
 
     with_rebalance(test)
+
+
+def test_a_topic_that_the_leader_may_not_describe_does_not_hide_the_others() -> None:
+    async def test(coordinator: ScriptedCoordinator, rebalance: Rebalance, membership: Membership) -> None:
+        coordinator.leads = True
+        for broker in coordinator.cluster.brokers.values():
+            broker.scripts[ApiKey.METADATA] = without_the_right_on("secret", broker)
+        await rebalance.run(frozenset({"t1", "secret"}), NOTHING)
+        assert not rebalance.counts_changed()
+        coordinator.cluster.add_topic("t1", 1, 2)
+        rebalance._client.metadata_updater.refresh_soon(["new"])
+        await until_true(rebalance.counts_changed)
+
+    with_rebalance(test)
+
+
+def test_a_subscription_that_is_not_readable_is_an_error_of_the_group() -> None:
+    async def test(coordinator: ScriptedCoordinator, rebalance: Rebalance, membership: Membership) -> None:
+        answer = coordinator.cluster.brokers[1].scripts[ApiKey.JOIN_GROUP]
+
+        def with_another_member(request: Any, version: int) -> Any:
+            response = answer(request, version)
+            response.members.append(JoinGroupResponse.JoinGroupResponseMember(member_id="m-2", metadata=b"x"))
+            return response
+
+        coordinator.leads = True
+        coordinator.cluster.brokers[1].scripts[ApiKey.JOIN_GROUP] = with_another_member
+        with pytest.raises(RequestRejected, match="JoinGroup of group g: the subscription of a member is not readable"):
+            await rebalance.run(frozenset({"t1"}), NOTHING)
+
+    with_rebalance(test)
+
+
+def without_the_right_on(topic: str, broker: LoopbackBroker) -> Script:
+    def answer(request: Any, version: int) -> Any:
+        response = broker.metadata(request)
+        for row in response.topics:
+            if row.name == topic:
+                row.error_code = Error.TOPIC_AUTHORIZATION_FAILED
+        return response
+
+    return answer
 
 
 @pytest.mark.parametrize(

@@ -120,9 +120,15 @@ class Rebalance:
     async def _assignments(self, joined: Any) -> dict[str, bytes]:
         """The assignment of every member, by this one as the leader. Empty when the group keeps the current one, after
         the return of a static member (KIP-814)."""
-        members = [
-            decode_subscription(row.member_id, row.group_instance_id, bytes(row.metadata)) for row in joined.members
-        ]
+        try:
+            members = [
+                decode_subscription(row.member_id, row.group_instance_id, bytes(row.metadata)) for row in joined.members
+            ]
+        except ValueError as error:
+            problem = (
+                f"JoinGroup of group {self._settings.group_id}: the subscription of a member is not readable: {error}"
+            )
+            raise rejection_of(Error.INCONSISTENT_GROUP_PROTOCOL, problem) from error
         topics = frozenset(topic for member in members for topic in member.topics)
         counts = await self._partition_counts(topics)
         self._watched, self._assigned_counts = topics, counts
@@ -149,9 +155,10 @@ class Rebalance:
         return {topic: len(view[topic].partitions) for topic in topics if topic in view and view[topic].partitions}
 
     def counts_changed(self) -> bool:
-        """Whether a topic that this member assigned as the leader has appeared, disappeared or got partitions."""
+        """Whether a topic that this member assigned as the leader has appeared, disappeared or got partitions. Topics
+        with another error (it may pass, or this member may not describe them) are taken as unchanged."""
         view = self._client.view.topics
         certain = (Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION)
-        if not all(topic in view and view[topic].error_code in certain for topic in self._watched):
-            return False  # Metadata is on its way, or the topic has a passing error
-        return self._counts_now(self._watched) != (self._assigned_counts if self._watched else {})
+        known = [topic for topic in self._watched if topic in view and view[topic].error_code in certain]
+        counts = self._counts_now(known)
+        return any(counts.get(topic) != self._assigned_counts.get(topic) for topic in known)

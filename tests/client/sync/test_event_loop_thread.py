@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import threading
 from collections.abc import Iterator
 
 import pytest
 
+from signalbox.client.failures import ChannelClosed
 from signalbox.client.sync.event_loop_thread import EventLoopThread
 
 
@@ -37,6 +39,40 @@ def test_a_call_from_the_loop_itself_is_an_error(thread: EventLoopThread) -> Non
 
     with pytest.raises(RuntimeError, match="would wait for itself"):
         thread.call(nested)
+
+
+def test_close_ends_the_calls_of_other_threads(thread: EventLoopThread) -> None:
+    began = threading.Event()
+    failures: queue.SimpleQueue[Exception] = queue.SimpleQueue()
+    ended: list[str] = []
+
+    async def forever() -> None:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("call")
+
+    async def last() -> None:
+        ended.append("last")
+
+    def wait() -> None:
+        try:
+            thread.call(forever)
+        except Exception as error:
+            failures.put(error)
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    assert began.wait(60)
+    submitted = thread.submit(forever)
+    thread.close(last)
+    assert isinstance(failures.get(timeout=60), ChannelClosed)
+    waiting.join()
+    assert submitted.cancelled()
+    assert ended == ["call", "call", "last"]
+    thread.schedule(began.clear)
+    assert began.is_set(), "nothing is executed after close"
 
 
 def test_after_close_there_are_no_calls(thread: EventLoopThread) -> None:

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import queue
+import threading
+
 import pytest
 
 from signalbox.client.admin_apis.topic_admin import NewTopic
+from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.rejections import UnknownTopic
 from signalbox.client.sync.sync_client import SyncClient
 from signalbox.testing.cluster import Cluster
+from tests.waiting import until
 
 
 @pytest.mark.spec("R10")
@@ -30,3 +35,27 @@ def test_a_closed_client_is_closed(cluster: Cluster) -> None:
     client.close()
     with pytest.raises(RuntimeError, match="closed"):
         client.call(client.admin.list_topics)
+
+
+@pytest.mark.spec("R10")
+def test_close_ends_the_poll_of_another_thread(cluster: Cluster) -> None:
+    client = SyncClient.of(cluster.bootstrap_servers)
+    consumer = client.group_consumer(GroupConsumerSettings(group_id="left-open"))
+    consumer.subscribe(["left-open"])
+    failures: queue.SimpleQueue[Exception] = queue.SimpleQueue()
+
+    def poll() -> None:
+        try:
+            while True:
+                consumer.poll(60_000)
+        except Exception as error:
+            failures.put(error)
+
+    polling = threading.Thread(target=poll, daemon=True)
+    polling.start()
+    until(lambda: consumer._consumer.member_id)
+    client.close()
+    assert "closed" in str(failures.get(timeout=60))
+    polling.join()
+    with pytest.raises(RuntimeError, match="closed"):
+        _ = consumer._consumer._client.view

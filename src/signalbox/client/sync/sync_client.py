@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any, ParamSpec, TypeVar
+from weakref import WeakSet
 
 from signalbox.client.admin import AdminClient
 from signalbox.client.client_settings import ClientSettings
@@ -25,12 +26,14 @@ T = TypeVar("T")
 
 
 class SyncClient:
-    """Started when it is created; `close`, or a `with` block, ends it. Close its producers and consumers first."""
+    """Started when it is created; `close`, or a `with` block, ends it. Close its producers and consumers first: records
+    that are not acknowledged fail, and a group waits for the session timeout of a member that is left open."""
 
     def __init__(self, settings: ClientSettings) -> None:
         self._settings = settings
         self._thread = EventLoopThread("signalbox client")
         self._client = ClusterClient(settings)
+        self._clients: WeakSet[ClusterClient] = WeakSet([self._client])  # and those of group consumers
         self.admin = AdminClient(self._client)
         self._thread.run(self._client.start)
 
@@ -58,10 +61,16 @@ class SyncClient:
 
     def group_consumer(self, settings: GroupConsumerSettings) -> SyncGroupConsumer:
         """A member of a group, with connections of its own."""
-        return SyncGroupConsumer(self._thread, self._settings, settings)
+        client = ClusterClient(self._settings)
+        self._clients.add(client)
+        return SyncGroupConsumer(self._thread, client, settings)
 
     def close(self) -> None:
-        """Close the connections and end the thread; a second call does nothing."""
-        if not self._thread.loop.is_closed():
-            self._thread.call(self._client.close)
-            self._thread.close()
+        """Close the connections and end the thread; a second call does nothing. Calls of other threads end with
+        ChannelClosed."""
+        if not self._thread.is_closed:
+            self._thread.close(self._close_clients)
+
+    async def _close_clients(self) -> None:
+        for client in tuple(self._clients):
+            await client.close()

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import ParamSpec, TypeVar
 
 from signalbox.client.admin_apis.group_admin import CommittedOffset
-from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import ConsumedRecord
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
@@ -63,14 +62,12 @@ class _HandedOver(RebalanceListener):
 
 
 class SyncGroupConsumer:
-    """`with client.group_consumer(settings) as consumer:`. For one thread at a time."""
+    """`with client.group_consumer(settings) as consumer:`. For one thread at a time. `client` is its own."""
 
-    def __init__(
-        self, thread: EventLoopThread, client_settings: ClientSettings, settings: GroupConsumerSettings
-    ) -> None:
+    def __init__(self, thread: EventLoopThread, client: ClusterClient, settings: GroupConsumerSettings) -> None:
         self._thread = thread
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
-        self._consumer = GroupConsumer(ClusterClient(client_settings), settings, owns_client=True)
+        self._consumer = GroupConsumer(client, settings, owns_client=True)
         self._thread.call(self._consumer.__aenter__)
 
     def __enter__(self) -> SyncGroupConsumer:
@@ -133,7 +130,7 @@ class SyncGroupConsumer:
         try:
             while (call := calls.get()) is not None:
                 self._execute(*call)
-            return future.result()
+            return self._thread.result_of(future)
         except BaseException:
             future.cancel()
             raise
@@ -145,9 +142,9 @@ class SyncGroupConsumer:
         try:
             method(partitions)
         except Exception as error:
-            self._thread.loop.call_soon_threadsafe(_fail, ended, error)
+            self._thread.schedule(_fail, ended, error)
         else:
-            self._thread.loop.call_soon_threadsafe(_succeed, ended)
+            self._thread.schedule(_succeed, ended)
 
 
 def _succeed(ended: asyncio.Future[None]) -> None:

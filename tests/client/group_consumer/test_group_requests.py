@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
 
 from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.cluster_client import ClusterClient
@@ -13,7 +17,7 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import with_client
 from tests.client.group_consumer.scripted_coordinator import ScriptedCoordinator
-from tests.client.loopback_cluster import LoopbackCluster
+from tests.client.loopback_cluster import LoopbackCluster, Script
 
 T0 = TopicPartition("t", 0)
 Case = Callable[[ScriptedCoordinator, GroupRequests, ClusterClient], Awaitable[None]]
@@ -60,6 +64,34 @@ def test_membership_and_commits_have_connections_of_their_own() -> None:
         assert [(row.member_id, row.reason) for row in leave.members] == [("m-1", "over")]
 
     with_requests(test)
+
+
+def test_the_lookup_of_the_coordinator_is_part_of_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(coordinator: ScriptedCoordinator, requests: GroupRequests, client: ClusterClient) -> None:
+        timeouts_ms: list[float] = []
+        ask = client.request
+
+        def noting(*args: Any, **kwargs: Any) -> Any:
+            timeouts_ms.append(kwargs["timeout_ms"])
+            return ask(*args, **kwargs)
+
+        for broker in coordinator.cluster.brokers.values():
+            broker.scripts[ApiKey.FIND_COORDINATOR] = slowly(broker.scripts[ApiKey.FIND_COORDINATOR])
+        monkeypatch.setattr(client, "request", noting)
+        await requests.commit({T0: CommittedOffset(1, -1, None)}, 5_000)
+        assert timeouts_ms[0] <= 4_900
+
+    with_requests(test)
+
+
+def slowly(answer: Script) -> Script:
+    async def answer_later(request: Any, version: int) -> Any:
+        due = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.1, due.set)
+        await due.wait()
+        return answer(request, version)
+
+    return answer_later
 
 
 def test_an_older_coordinator_gets_the_fields_that_it_knows() -> None:

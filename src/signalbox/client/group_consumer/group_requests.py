@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from signalbox.client.admin_apis.admin_call import left_ms
 from signalbox.client.admin_apis.group_admin import CommittedOffset, find_coordinator
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.connection import ClientConnection
@@ -155,13 +156,14 @@ class GroupRequests:
     async def _ask(
         self, message: Any, purpose: Purpose, timeout_ms: float | None = None, max_version: int | None = None
     ) -> Any:
+        deadline = None if timeout_ms is None else self._client.deadline(timeout_ms)
         node_id = await self.coordinator(timeout_ms)
         try:
             return await self._client.request(
                 node_id,
                 message,
                 purpose=purpose,
-                timeout_ms=timeout_ms,
+                timeout_ms=None if deadline is None else left_ms(deadline),
                 max_version=max_version,
                 waits_on_broker=purpose is Purpose.GROUP,
             )

@@ -138,6 +138,24 @@ def test_a_final_error_of_the_topic_ends_poll_at_once() -> None:
     with_client(test)
 
 
+def test_records_that_are_given_back_are_returned_again_in_order() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0", b"1", b"2")
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        records = await consumer.poll(max_records=2)
+        assert consumer.position(T1) == 2
+        consumer.give_back(records)
+        assert consumer.position(T1) == 0
+        assert [row.value for row in await read(consumer, 3)] == [b"0", b"1", b"2"]
+        consumer.remove([T1])
+        consumer.give_back(records)
+        assert consumer.take(10) == []
+        await consumer.close()
+
+    with_client(test)
+
+
 def test_a_leader_that_does_not_answer_in_time_is_asked_again() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         fill(cluster, "t1", b"0")

@@ -177,6 +177,11 @@ class Consumer:
         self._fetch_idle_leaders()
         return records
 
+    def give_back(self, records: Iterable[ConsumedRecord]) -> None:
+        """Return the records of the last `take` once more, before newer ones: the application has not received them."""
+        kept = [row for row in records if TopicPartition(row.topic, row.partition) in self._positions]
+        self._buffered.extendleft(reversed(kept))
+
     async def close(self) -> None:
         for task in tuple(self._fetches):
             task.cancel()

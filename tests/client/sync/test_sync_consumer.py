@@ -1,11 +1,21 @@
 from __future__ import annotations
 
+from concurrent.futures import Future
+
+import pytest
+
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.client.sync.sync_client import SyncClient
 from signalbox.common.ids import TopicPartition
 
 
-def test_a_consumer_by_assignment(client: SyncClient) -> None:
+def interrupted(future: Future[object]) -> None:
+    """As an interrupt (Ctrl-C) that arrives when the result is there."""
+    future.result()
+    raise KeyboardInterrupt
+
+
+def test_a_consumer_by_assignment(client: SyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     zero = TopicPartition("assigned", 0)
     client.call(client.admin.create_topics, [NewTopic(name="assigned", num_partitions=1)])
     with client.producer() as producer:
@@ -13,6 +23,10 @@ def test_a_consumer_by_assignment(client: SyncClient) -> None:
             producer.send("assigned", value)
     with client.consumer() as consumer:
         consumer.assign({zero: 1})
+        with monkeypatch.context() as patch:
+            patch.setattr(consumer._thread, "result_of", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                consumer.poll(10_000)
         assert consumer.assignment == {zero}
         assert [row.value for row in consumer.poll(10_000)] == [b"1", b"2"]
         assert consumer.position(zero) == 3

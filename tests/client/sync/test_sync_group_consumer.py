@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 
 import pytest
 
@@ -105,3 +106,21 @@ def test_after_an_interrupt_the_next_poll_serves_the_listener(client: SyncClient
         consumer.subscribe(["interrupted"], listener)
         read(consumer, 1)
         assert assigned == [{zero}, {zero}]
+
+
+def test_an_interrupt_when_records_have_arrived_loses_none(client: SyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    zero = created(client, "kept", b"0", b"1")
+
+    def interrupted(future: Future[list[ConsumedRecord]]) -> list[ConsumedRecord]:
+        if future.result():
+            raise KeyboardInterrupt
+        return []
+
+    with client.group_consumer(GroupConsumerSettings(group_id="kept", fetch=EARLIEST)) as consumer:
+        consumer.subscribe(["kept"])
+        with monkeypatch.context() as patch:
+            patch.setattr(consumer._thread, "result_of", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                read(consumer, 1)
+        assert consumer.position(zero) == 0, "it is not committed"
+        assert [row.value for row in read(consumer, 2)] == [b"0", b"1"]

@@ -249,6 +249,10 @@ class GroupConsumer:
             await asyncio.gather(waiting, changed, return_exceptions=True)
         return self._consumer.take(max_records)  # not in a task: a cancelled `poll` must not lose records
 
+    def give_back(self, records: Iterable[ConsumedRecord]) -> None:
+        """Return the records of the last `poll` once more: the application has not received them."""
+        self._consumer.give_back(records)
+
     async def commit(
         self,
         offsets: Mapping[TopicPartition, int | CommittedOffset] | None = None,

@@ -28,8 +28,18 @@ class SyncConsumer:
         self._thread.call(self._consumer.assign, positions)
 
     def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
-        """As Consumer.poll."""
-        return self._thread.call(self._consumer.poll, timeout_ms, max_records)
+        """As Consumer.poll. An interrupt (Ctrl-C) loses no record: the next call returns it."""
+        taken: list[ConsumedRecord] = []
+
+        async def poll() -> list[ConsumedRecord]:
+            taken.extend(await self._consumer.poll(timeout_ms, max_records))
+            return taken
+
+        try:
+            return self._thread.call(poll)
+        except BaseException:
+            self._thread.schedule(self._consumer.give_back, taken)
+            raise
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """As Consumer.seek."""

@@ -82,8 +82,18 @@ class SyncGroupConsumer:
         self._thread.run(self._consumer.subscribe, topics, handed_over)
 
     def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
-        """As GroupConsumer.poll."""
-        return self._call_with_listener(self._consumer.poll, timeout_ms, max_records)
+        """As GroupConsumer.poll. An interrupt (Ctrl-C) loses no record: the next call returns it."""
+        taken: list[ConsumedRecord] = []
+
+        async def poll() -> list[ConsumedRecord]:
+            taken.extend(await self._consumer.poll(timeout_ms, max_records))
+            return taken
+
+        try:
+            return self._call_with_listener(poll)
+        except BaseException:
+            self._thread.schedule(self._consumer.give_back, taken)
+            raise
 
     def commit(
         self,

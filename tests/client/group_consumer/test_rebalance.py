@@ -172,6 +172,24 @@ def test_a_member_that_lost_its_partitions_ends_the_rebalance(error: Error) -> N
     with_rebalance(test)
 
 
+def test_partitions_are_owned_in_the_generation_that_assigned_them() -> None:
+    """A member that joined a generation and missed its assignment must not claim old partitions with the new number."""
+
+    async def test(coordinator: ScriptedCoordinator, rebalance: Rebalance, membership: Membership) -> None:
+        membership.joined("m-1", 7, "range")
+        coordinator.generation = 7
+        coordinator.fail(ApiKey.SYNC_GROUP, Error.REBALANCE_IN_PROGRESS)
+        await rebalance.run(frozenset({"t1"}), frozenset({T1}))
+        sent = [
+            decode_subscription("", None, bytes(request.protocols[0].metadata))
+            for request in coordinator.seen(ApiKey.JOIN_GROUP)
+        ]
+        assert [(row.owned, row.generation) for row in sent] == [(frozenset({T1}), 7)] * 2
+        assert membership.generation == 9
+
+    with_rebalance(test)
+
+
 def test_a_member_that_is_expelled_while_it_syncs_joins_again() -> None:
     """A commit of the new generation may be rejected before the SyncGroup response arrives, which then has no worth."""
 

@@ -63,6 +63,11 @@ def test_a_partition_that_two_members_claim_goes_to_neither_until_both_have_revo
     assert shown(cooperative_sticky_assignment({"t": 1}, both)) == {"a": "", "b": ""}
 
 
+def test_the_owner_in_the_newest_generation_keeps_a_partition_that_an_older_one_claims() -> None:
+    members = [member("a", "t", "t0 t1", 3), member("b", "t", "t0", 5)]
+    assert shown(cooperative_sticky_assignment({"t": 2}, members)) == {"a": "t1", "b": "t0"}
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_rebalances_of_random_groups_are_complete_balanced_and_sticky(seed: int) -> None:
     """Members come and go. After a few rebalances each partition has one owner, loads are as even as the subscriptions

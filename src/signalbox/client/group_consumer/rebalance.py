@@ -52,10 +52,11 @@ class Rebalance:
 
         ClientFailure when an error is final: wrong credentials, no right on the group, a fenced instance id."""
         self._watched = frozenset()
+        assigned_in = self._membership.generation  # a generation that it joins and does not sync has assigned nothing
         tries = 0
         while True:
             try:
-                assigned, reaction = await self._attempt(topics, owned, reason)
+                assigned, reaction = await self._attempt(topics, owned, assigned_in, reason)
             except ClientFailure as failure:
                 if is_final(failure):
                     raise
@@ -69,14 +70,14 @@ class Rebalance:
             await self._client.pause(tries, self._client.deadline())
 
     async def _attempt(
-        self, topics: frozenset[str], owned: frozenset[TopicPartition], reason: str | None
+        self, topics: frozenset[str], owned: frozenset[TopicPartition], assigned_in: int, reason: str | None
     ) -> tuple[frozenset[TopicPartition] | None, Reaction]:
         membership = self._membership
         mine = MemberSubscription(
             member_id=membership.member_id,
             topics=topics,
             owned=owned,
-            generation=membership.generation,
+            generation=assigned_in,
             rack=self._settings.client_rack,
         )
         metadata = encode_subscription(mine)

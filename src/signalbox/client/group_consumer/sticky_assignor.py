@@ -2,27 +2,29 @@
 
 Every member keeps what it owns; partitions without an owner go to the members with the fewest; then single partitions
 move from a member to one with at least two fewer, until there are none such. A partition that another member still owns
-is left out of the assignment: its owner revokes it and rejoins, and the next rebalance assigns it.
+is left out of the assignment: its owner revokes it and rejoins, and the next rebalance assigns it. Of several members
+that own a partition only the one with the newest generation counts: the others have missed that they lost it.
 """
 
 from __future__ import annotations
 
-from signalbox.client.group_consumer.member_subscription import Assignment, Members, PartitionCounts
+from collections.abc import Iterable
+
+from signalbox.client.group_consumer.member_subscription import (
+    Assignment,
+    Members,
+    MemberSubscription,
+    PartitionCounts,
+)
 from signalbox.common.ids import TopicPartition
 
 
 def cooperative_sticky_assignment(partition_counts: PartitionCounts, members: Members) -> Assignment:
     """Partitions by member id, without those that another member has to revoke first."""
     balanced = sticky_assignment(partition_counts, members)
-    owner = {partition: member.member_id for member in members for partition in member.owned}
-    owners: dict[TopicPartition, set[str]] = {}
-    for member in members:
-        for partition in member.owned:
-            owners.setdefault(partition, set()).add(member.member_id)
+    owners = _newest_owners((partition, member) for member in members for partition in member.owned)
     return {
-        member_id: frozenset(
-            partition for partition in partitions if partition not in owner or owners[partition] == {member_id}
-        )
+        member_id: frozenset(partition for partition in partitions if owners.get(partition, [member_id]) == [member_id])
         for member_id, partitions in balanced.items()
     }
 
@@ -51,22 +53,29 @@ def sticky_assignment(partition_counts: PartitionCounts, members: Members) -> di
 def _kept(partition_counts: PartitionCounts, members: Members) -> dict[str, set[TopicPartition]]:
     """What each member keeps: partitions that exist, that it still wants, and that no member owns with a newer
     generation. Of two members with the same claim and generation neither keeps the partition."""
-    newest: dict[TopicPartition, int] = {}
-    claims: dict[TopicPartition, list[str]] = {}
-    for member in members:
-        for partition in member.owned:
-            exists = 0 <= partition.partition < partition_counts.get(partition.topic, 0)
-            if not exists or partition.topic not in member.topics:
-                continue
-            if partition not in newest or member.generation > newest[partition]:
-                newest[partition], claims[partition] = member.generation, [member.member_id]
-            elif member.generation == newest[partition]:
-                claims[partition].append(member.member_id)
+    owners = _newest_owners(
+        (partition, member)
+        for member in members
+        for partition in member.owned
+        if partition.topic in member.topics and 0 <= partition.partition < partition_counts.get(partition.topic, 0)
+    )
     kept: dict[str, set[TopicPartition]] = {member.member_id: set() for member in members}
-    for partition, ids in claims.items():
+    for partition, ids in owners.items():
         if len(ids) == 1:
             kept[ids[0]].add(partition)
     return kept
+
+
+def _newest_owners(claims: Iterable[tuple[TopicPartition, MemberSubscription]]) -> dict[TopicPartition, list[str]]:
+    """The members that own a partition with the newest generation, usually one."""
+    newest: dict[TopicPartition, int] = {}
+    owners: dict[TopicPartition, list[str]] = {}
+    for partition, member in claims:
+        if partition not in newest or member.generation > newest[partition]:
+            newest[partition], owners[partition] = member.generation, [member.member_id]
+        elif member.generation == newest[partition]:
+            owners[partition].append(member.member_id)
+    return owners
 
 
 def _least(member_ids: list[str], assigned: dict[str, set[TopicPartition]]) -> str:

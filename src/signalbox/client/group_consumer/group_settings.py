@@ -57,7 +57,8 @@ class GroupConsumerSettings:
 
 
 class RebalanceListener:
-    """Override what is of interest. `poll` and `close` call the methods and wait for them; an exception ends the call.
+    """Override what is of interest. `poll` and `close` call the methods and wait for them, each once. They raise the
+    first exception when the rebalance or the close is complete.
 
     Assignors that are not cooperative revoke all partitions before each rebalance and assign all after it."""
 

@@ -93,6 +93,22 @@ def test_a_controller_that_joined_after_the_last_metadata_is_found() -> None:
     with_client(test)
 
 
+@pytest.mark.spec("R5")
+def test_a_node_that_joined_after_the_last_metadata_is_found() -> None:
+    """As a coordinator: FindCoordinator names it before this client has it in its view."""
+
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        joining = cluster.advertised.pop(3)
+        await client.request_any(NO_TOPICS)
+        cluster.advertised[3] = joining
+        with pytest.raises(NoUsableNode):
+            await client.request(3, NO_TOPICS)
+        await until_true(lambda: 3 in client.view.nodes)
+        await client.request(3, NO_TOPICS)
+
+    with_client(test)
+
+
 @pytest.mark.spec("F13", "F17")
 def test_a_request_that_a_node_rejects_with_not_controller_goes_to_the_next_node() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
@@ -276,7 +292,7 @@ def test_topics_and_leaders_are_waited_for() -> None:
         node = await client.leader_of(TopicPartition("late", 1), client.deadline())
         assert node.node_id == 3
         with pytest.raises(DeadlinePassed, match=r"topic never is not available \(UNKNOWN_TOPIC_OR_PARTITION\)"):
-            await client.topic("never", timeout_ms=200)
+            await client.topic("never", timeout_ms=200)  # below topic.metadata.propagation.max.ms
 
     with_client(test)
 

@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import ConsumedRecord, Consumer, ConsumerSettings
+from signalbox.client.rejections import AuthorizationFailed
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.testing.switchboard import Switchboard
+from tests.client.cluster.test_view_wait import reject_topics
 from tests.client.crossed_cluster import with_client
 from tests.client.loopback_cluster import LoopbackCluster
+from tests.waiting import until_true
 
 T1, T2 = TopicPartition("t1", 0), TopicPartition("t2", 0)
 
@@ -119,6 +123,81 @@ def test_without_auto_offset_reset_an_offset_out_of_range_is_an_error() -> None:
     with_client(test)
 
 
+@pytest.mark.spec("R10")
+def test_a_final_error_of_the_topic_ends_poll_at_once() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        reject_topics(cluster, Error.TOPIC_AUTHORIZATION_FAILED)
+        client.metadata_updater.refresh_soon(["t1", "t9"])
+        async with asyncio.timeout(40):
+            with pytest.raises(AuthorizationFailed, match="partition t1-0 is not available"):
+                await consumer.poll(timeout_ms=50_000)
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_records_that_are_given_back_are_returned_again_in_order() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0", b"1", b"2")
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        records = await consumer.poll(max_records=2)
+        assert consumer.position(T1) == 2
+        consumer.give_back(records)
+        assert consumer.position(T1) == 0
+        assert [row.value for row in await read(consumer, 3)] == [b"0", b"1", b"2"]
+        consumer.remove([T1])
+        consumer.give_back(records)
+        assert consumer.take(10) == []
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_a_leader_that_does_not_answer_in_time_is_asked_again() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0")
+        await client.topic("t1")
+        leader, resumed = cluster.brokers[1], asyncio.Event()
+
+        async def slow(request: Any, version: int) -> Any:
+            due = asyncio.Event()
+            asyncio.get_running_loop().call_later(0.15, due.set)  # the connect takes part of the time of the fetch
+            await due.wait()
+            return leader.api_versions(request)
+
+        async def paused(request: Any, version: int) -> Any:
+            await resumed.wait()
+            return leader.fetch(request)
+
+        leader.scripts.update({ApiKey.API_VERSIONS: slow, ApiKey.FETCH: paused})
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        assert await consumer.poll(timeout_ms=1_000) == []
+        resumed.set()
+        assert [row.value for row in await read(consumer, 1)] == [b"0"]
+        await consumer.close()
+
+    with_client(test, request_timeout_ms=300)
+
+
+def test_the_error_of_a_partition_that_was_removed_is_not_raised() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        consumer = Consumer(client, ConsumerSettings(auto_offset_reset="none"))
+        await client.topic("t1")
+        await client.topic("t2")
+        await consumer.assign({T1: 77, T2: 0})
+        consumer.take(0)
+        await until_true(lambda: consumer._failure is not None)
+        consumer.remove([T1])
+        assert await consumer.poll(timeout_ms=50) == []
+        await consumer.close()
+
+    with_client(test)
+
+
 def test_a_corrupt_batch_is_not_returned() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         fill(cluster, "t1", b"value")
@@ -147,6 +226,32 @@ def test_a_swap_costs_time_and_no_record() -> None:
         await board.restore()
         assert [row.value for row in await read(consumer, 1)] == [b"1"]
         assert all(row.topics[0].partitions[0].fetch_offset <= 1 for row in cluster.brokers[2].seen(ApiKey.FETCH))
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_partitions_are_paused_resumed_added_and_removed() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0", b"1", b"2")
+        fill(cluster, "t2", b"a")
+        consumer = Consumer(client)
+        await consumer.assign({T1: EARLIEST})
+        assert [row.value for row in await consumer.poll(max_records=1)] == [b"0"]
+        consumer.pause([T1])
+        await consumer.add({T2: EARLIEST})
+        assert (consumer.assignment, consumer.paused) == (frozenset({T1, T2}), frozenset({T1}))
+        assert [row.value for row in await read(consumer, 1)] == [b"a"]
+        assert consumer.positions() == {T1: 1, T2: 1}
+        consumer.resume([T1])
+        assert [row.value for row in await read(consumer, 2)] == [b"1", b"2"]
+        consumer.remove([T1])
+        fill(cluster, "t1", b"3")
+        assert await consumer.poll(timeout_ms=50) == []
+        with pytest.raises(ValueError, match="partition t1-0 is not assigned"):
+            consumer.pause([T1])
+        with pytest.raises(KeyError):
+            consumer.position(T1)
         await consumer.close()
 
     with_client(test)

@@ -32,6 +32,7 @@ class ClientSettings:
     metadata_max_age_ms: int = 300_000
     cluster_id_policy: str = "follow"
     allow_auto_create_topics: bool = False
+    topic_propagation_max_ms: int = 5_000
     recovery: RecoveryPolicy = field(default_factory=RecoveryPolicy)
     security: ConnectionSecurity = PLAINTEXT
 
@@ -66,6 +67,7 @@ class ClientSettings:
             metadata_max_age_ms=number["metadata.max.age.ms"],
             cluster_id_policy=str(values["signalbox.cluster.id.policy"]),
             allow_auto_create_topics=bool(values["allow.auto.create.topics"]),
+            topic_propagation_max_ms=number["topic.metadata.propagation.max.ms"],
             recovery=RecoveryPolicy(
                 metadata_recovery_strategy=str(values["metadata.recovery.strategy"]),
                 rebootstrap_trigger_ms=number["metadata.recovery.rebootstrap.trigger.ms"],

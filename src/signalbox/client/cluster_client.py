@@ -16,6 +16,7 @@ from typing import Any
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster.metadata_updater import MetadataUpdater
 from signalbox.client.cluster.metadata_view import MetadataView, TopicView
+from signalbox.client.cluster.view_wait import ViewWait
 from signalbox.client.connection.node import Node, Purpose
 from signalbox.client.failures import (
     ClientFailure,
@@ -24,12 +25,11 @@ from signalbox.client.failures import (
     DeadlinePassed,
     Misrouted,
     NoUsableNode,
-    WrongCluster,
 )
 from signalbox.client.route_probe.route_report import RouteReport, report_routes
 from signalbox.common.backoff import backoff_after
 from signalbox.common.ids import TopicPartition
-from signalbox.protocol.error_table import Error, has_not_controller_error
+from signalbox.protocol.error_table import has_not_controller_error
 
 _GRACE_SECONDS = 0.05  # the connection's own timeout fires first when both are equal
 
@@ -91,15 +91,18 @@ class ClusterClient:
         purpose: Purpose = Purpose.REQUESTS,
         timeout_ms: float | None = None,
         max_version: int | None = None,
+        waits_on_broker: bool = False,
     ) -> Any:
-        """One attempt at one node. ClientFailure when there is no response; its `retriable` says whether to retry."""
+        """One attempt at one node. ClientFailure when there is no response; its `retriable` says whether to retry.
+        `waits_on_broker`: the response may take longer than `request.timeout.ms`, until `timeout_ms`."""
         metadata_updater = self.metadata_updater
         node = metadata_updater.view.nodes.get(node_id)
         if node is None:
+            metadata_updater.refresh_soon()  # it may have registered since: a coordinator or leader that is new
             raise NoUsableNode(f"node {node_id} is not known")
         if metadata_updater.quarantine.holds((node.node_id, node.address)):
             raise NoUsableNode(f"node {node_id} is quarantined: {node.address} leads to another node")
-        return await self._ask(node, message, purpose, timeout_ms, max_version)
+        return await self._ask(node, message, purpose, timeout_ms, max_version, waits_on_broker=waits_on_broker)
 
     async def _ask(
         self,
@@ -108,6 +111,7 @@ class ClusterClient:
         purpose: Purpose,
         timeout_ms: float | None,
         max_version: int | None = None,
+        waits_on_broker: bool = False,
     ) -> Any:
         metadata_updater = self.metadata_updater
         generation = metadata_updater.rebootstrap.generation
@@ -119,7 +123,8 @@ class ClusterClient:
                 if connection.verified:
                     metadata_updater.note_verified(node)
                 built = message(connection) if callable(message) else message
-                return await connection.request(built, max_version=max_version)
+                response_ms = timeout_ms if waits_on_broker else None
+                return await connection.request(built, max_version=max_version, timeout_ms=response_ms)
         except TimeoutError:
             raise DeadlinePassed(
                 f"node {node.node_id} at {node.address} did not answer in {timeout_ms:.0f} ms"
@@ -159,19 +164,18 @@ class ClusterClient:
             await self.pause(0 if self.metadata_updater.least_loaded_node(tried) else 1, deadline)
 
     async def some_node(self, deadline: float, tried: set[int], last: ClientFailure | None = None) -> Node:
-        """A usable node, untried ones first; waits for one until the deadline (DeadlinePassed)."""
+        """A usable node, untried ones first; waits for one until the deadline (DeadlinePassed). ClientFailure at once
+        when every bootstrap server rejects this client."""
+        wait = self._wait(deadline)
         while True:
             node = self.metadata_updater.least_loaded_node(tried) or self.metadata_updater.least_loaded_node()
             if node is not None and asyncio.get_running_loop().time() < deadline:
                 return node
-            if not await self._wait_for_view(deadline):
-                raise self.out_of_time("no broker is available", last)
+            if not await wait.for_change():
+                raise wait.out_of_time("no broker is available", last)
 
-    async def _wait_for_view(self, deadline: float) -> bool:
-        """Wait until the view changes or a backoff is over; False when the deadline has passed."""
-        loop = asyncio.get_running_loop()
-        await self.metadata_updater.view_changed(min(deadline, loop.time() + self.settings.retry_backoff_ms / 1000))
-        return loop.time() < deadline
+    def _wait(self, deadline: float) -> ViewWait:
+        return ViewWait(self.metadata_updater, self.settings, deadline)
 
     async def pause(self, attempt: int, deadline: float) -> None:
         """Sleep for the retry backoff before attempt number `attempt` (0: none), at most until the deadline."""
@@ -182,35 +186,13 @@ class ClusterClient:
         await asyncio.sleep(max(0.0, min(backoff_ms / 1000, remaining_s)))
 
     async def topic(self, name: str, *, timeout_ms: float | None = None) -> TopicView:
-        """A topic that exists and whose partitions are known. DeadlinePassed when there is none in time."""
-        deadline = self.deadline(timeout_ms)
-        while True:
-            topic_view = self.view.topics.get(name)
-            if topic_view is not None and topic_view.error_code == Error.NONE and topic_view.partitions:
-                return topic_view
-            self.metadata_updater.refresh_soon([name])
-            if not await self._wait_for_view(deadline):
-                reason = Error.of(topic_view.error_code).name if topic_view is not None else "no metadata"
-                raise self.out_of_time(f"topic {name} is not available ({reason})", None)
+        """A topic that exists and whose partitions are known; waits for it until the deadline (DeadlinePassed).
+
+        At once: AuthorizationFailed, PolicyViolated, InvalidTopic; UnknownTopic when the topic does not exist for
+        `topic.metadata.propagation.max.ms` and the client does not create topics."""
+        return await self._wait(self.deadline(timeout_ms)).for_topic(name)
 
     async def leader_of(self, partition: TopicPartition, deadline: float) -> Node:
-        """The leader of a partition, when it is usable; waits for one until the deadline (DeadlinePassed)."""
-        while True:
-            leader_id = self.view.leader_of(partition)
-            node = self.view.nodes.get(leader_id) if leader_id is not None else None
-            if node is not None and self.metadata_updater.is_usable(node):
-                return node
-            self.metadata_updater.refresh_soon([partition.topic])
-            if not await self._wait_for_view(deadline):
-                raise self.out_of_time(f"partition {partition} has no available leader", None)
-
-    def out_of_time(self, operation: str, last: ClientFailure | None) -> DeadlinePassed:
-        """The error for a deadline that passed, with the failure that caused it."""
-        cause = last or self.metadata_updater.last_failure
-        foreign = self.metadata_updater.rebootstrap.foreign_cluster_id
-        if self.view.cluster_id is None and foreign is not None:
-            pinned = self.metadata_updater.rebootstrap.cluster_policy.pinned
-            cause = WrongCluster(f"the seeds lead to cluster {foreign}, pinned is {pinned}")
-        failure = DeadlinePassed(f"{operation}: {cause}" if cause is not None else operation)
-        failure.__cause__ = cause
-        return failure
+        """The leader of a partition, when it is usable; waits for one until the deadline (DeadlinePassed). Final errors
+        of the topic as in `topic`."""
+        return await self._wait(deadline).for_leader(partition)

@@ -62,6 +62,9 @@ _ROWS: tuple[tuple[str, ConfigType, Value, Validator | None, str], ...] = (
      "The maximum time in milliseconds to wait before a failed request is retried."),
     ("metadata.max.age.ms", _I, 300_000, at_least(1),
      "The time in milliseconds after which the client refreshes its metadata."),
+    ("topic.metadata.propagation.max.ms", _I, 5_000, at_least(0),
+     "The time in milliseconds that a new topic may need until every broker knows it. A topic that is unknown after"
+     " this time is an error. A key of librdkafka."),
     ("metadata.recovery.strategy", _S, "rebootstrap", one_of("none", "rebootstrap"),
      "What the client does when none of the known brokers is available: rebootstrap from bootstrap.servers, or none"
      " (KIP-899)."),

@@ -1,4 +1,4 @@
-"""A simple partition reader: assign, seek, poll. No consumer groups: applications use Kafka's clients for those.
+"""A consumer by assignment: assign, seek, pause, poll. A member of a consumer group is a GroupConsumer, which uses it.
 
 One fetch per leader is in flight while records are returned, so several leaders are read in parallel. A position
 advances only when `poll` returns records.
@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST, OffsetAdmin
+from signalbox.client.application_rows import CONSUMER_CONFIG, field_values
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import ClientFailure
 from signalbox.client.fetch_exchange import fetch_request, rows_by_partition
+from signalbox.client.rejections import is_final, rejection_of, topic_rejection
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import check_crc, iter_batch_headers
@@ -44,6 +46,12 @@ class ConsumerSettings:
     auto_offset_reset: str = "earliest"
     check_crcs: bool = True
 
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str]) -> ConsumerSettings:
+        """Settings from Kafka's keys, with Kafka's default `auto.offset.reset=latest`. ConfigRejected lists every fault
+        at once; unknown keys are ignored."""
+        return cls(**field_values(CONSUMER_CONFIG, properties, cls))
+
 
 _RESET_TO = {"earliest": EARLIEST, "latest": LATEST}
 
@@ -55,42 +63,101 @@ class Consumer:
         self._client = client
         self._settings = settings or ConsumerSettings()
         self._positions: dict[TopicPartition, int] = {}
+        self._paused: set[TopicPartition] = set()
         self._buffered: deque[ConsumedRecord] = deque()
         self._fetching: dict[TopicPartition, int] = {}
         self._fetches: dict[asyncio.Task[None], int] = {}
-        self._failure: Exception | None = None
+        self._failure: tuple[Exception, frozenset[TopicPartition]] | None = None  # and the partitions that have it
 
     async def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read these partitions from offsets, or from EARLIEST or LATEST; replaces the previous assignment."""
         await self.close()
         self._positions = {}
-        for partition, offset in positions.items():
-            self._positions[partition] = await self._offset_at(partition, offset)
+        self._paused.clear()
+        await self.add(positions)
 
-    async def _offset_at(self, partition: TopicPartition, offset: int) -> int:
+    async def add(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Read these partitions too, from offsets as in `assign`."""
+        for partition, offset in positions.items():
+            self._positions[partition] = await self.offset_at(partition, offset)
+
+    def remove(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read these partitions no longer; their records that are already fetched are dropped."""
+        removed = set(partitions)
+        self._drop_fetched(removed)
+        self._paused -= removed
+        if self._failure is not None and self._failure[1] <= removed:
+            self._failure = None
+        for partition in removed:
+            self._positions.pop(partition, None)
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        """The partitions that are read, paused ones included."""
+        return frozenset(self._positions)
+
+    @property
+    def paused(self) -> frozenset[TopicPartition]:
+        return frozenset(self._paused)
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Return no records of these partitions until `resume`. ValueError for one that is not assigned."""
+        chosen = self._assigned(partitions)
+        positions = self.positions()
+        self._positions.update({partition: positions[partition] for partition in chosen})
+        self._drop_fetched(chosen)
+        self._paused |= chosen
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Return records of these partitions again. ValueError for one that is not assigned."""
+        self._paused -= self._assigned(partitions)
+
+    def _assigned(self, partitions: Iterable[TopicPartition]) -> set[TopicPartition]:
+        chosen = set(partitions)
+        unknown = chosen - self._positions.keys()
+        if unknown:
+            raise ValueError(f"partition {min(unknown)} is not assigned")
+        return chosen
+
+    def _drop_fetched(self, partitions: set[TopicPartition]) -> None:
+        self._buffered = deque(
+            row for row in self._buffered if TopicPartition(row.topic, row.partition) not in partitions
+        )
+        for partition in partitions:
+            self._fetching.pop(partition, None)
+
+    async def offset_at(self, partition: TopicPartition, offset: int) -> int:
+        """`offset`, or the one that EARLIEST or LATEST stands for now."""
         if offset >= 0:
             return offset
         return (await OffsetAdmin(self._client).list_offsets([partition], offset))[partition]
 
     async def seek(self, partition: TopicPartition, offset: int) -> None:
         """Continue at `offset` (or EARLIEST, LATEST); records of the partition that are already fetched are dropped."""
-        self._positions[partition] = await self._offset_at(partition, offset)
-        key = (partition.topic, partition.partition)
-        self._buffered = deque(row for row in self._buffered if (row.topic, row.partition) != key)
-        self._fetching.pop(partition, None)
+        self._positions[partition] = await self.offset_at(partition, offset)
+        self._drop_fetched({partition})
 
     def position(self, partition: TopicPartition) -> int:
-        """The offset of the next record that `poll` returns."""
-        for row in self._buffered:
-            if (row.topic, row.partition) == partition:
-                return row.offset
-        return self._positions[partition]
+        """The offset of the next record that `poll` returns; KeyError when the partition is not assigned."""
+        return self.positions()[partition]
+
+    def positions(self) -> dict[TopicPartition, int]:
+        """The position of every partition."""
+        positions = dict(self._positions)
+        for row in reversed(self._buffered):
+            positions[TopicPartition(row.topic, row.partition)] = row.offset
+        return positions
 
     async def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
         """The next records, at most `max_records`; empty when none arrived in time.
 
         KafkaError: CORRUPT_MESSAGE, OFFSET_OUT_OF_RANGE with `auto_offset_reset` none, authorization.
         """
+        await self.wait_for_records(timeout_ms)
+        return self.take(max_records)
+
+    async def wait_for_records(self, timeout_ms: float) -> None:
+        """Wait until `take` returns records, or the time is over; errors as `poll`. A cancelled call loses nothing."""
         deadline = self._client.deadline(timeout_ms)
         loop = asyncio.get_running_loop()
         while not self._buffered and loop.time() < deadline:
@@ -101,11 +168,19 @@ class Consumer:
             else:
                 await self._client.pause(1, deadline)
             if self._failure is not None:
-                failure, self._failure = self._failure, None
+                (failure, _), self._failure = self._failure, None
                 raise failure
+
+    def take(self, max_records: int) -> list[ConsumedRecord]:
+        """Records that have arrived, at most `max_records`; their positions advance. More are fetched."""
         records = [self._buffered.popleft() for _ in range(min(max_records, len(self._buffered)))]
         self._fetch_idle_leaders()
         return records
+
+    def give_back(self, records: Iterable[ConsumedRecord]) -> None:
+        """Return the records of the last `take` once more, before newer ones: the application has not received them."""
+        kept = [row for row in records if TopicPartition(row.topic, row.partition) in self._positions]
+        self._buffered.extendleft(reversed(kept))
 
     async def close(self) -> None:
         for task in tuple(self._fetches):
@@ -120,10 +195,11 @@ class Consumer:
         buffered = {TopicPartition(row.topic, row.partition) for row in self._buffered}
         by_leader: dict[int, dict[TopicPartition, int]] = {}
         for partition, offset in self._positions.items():
-            if partition in buffered or partition in self._fetching:
+            if partition in buffered or partition in self._fetching or partition in self._paused:
                 continue
             leader_id = metadata_updater.view.leader_of(partition)
             if leader_id is None or not metadata_updater.is_usable(metadata_updater.view.nodes[leader_id]):
+                self._note_topic_error(partition)
                 metadata_updater.refresh_soon([partition.topic])
             elif leader_id not in self._fetches.values():
                 by_leader.setdefault(leader_id, {})[partition] = offset
@@ -133,20 +209,29 @@ class Consumer:
             self._fetches[task] = leader_id
             task.add_done_callback(lambda done: self._fetches.pop(done, None))
 
+    def _note_topic_error(self, partition: TopicPartition) -> None:
+        """A final error of the topic's metadata is raised by `poll`; the client waits for others to pass."""
+        topic_view = self._client.view.topics.get(partition.topic)
+        error = Error.of(topic_view.error_code) if topic_view is not None else Error.NONE
+        if error not in (Error.NONE, Error.UNKNOWN_SERVER_ERROR) and not error.retriable:
+            self._failure = topic_rejection(error, f"partition {partition}"), frozenset({partition})
+
     async def _fetch(self, leader_id: int, offsets: dict[TopicPartition, int]) -> None:
+        concerned = frozenset(offsets)
         try:
             request = fetch_request(offsets, self._client.view, self._settings)
             response = await self._client.request(leader_id, request, purpose=Purpose.FETCH)
             rows = rows_by_partition(response, self._client.view)
             for partition, offset in offsets.items():
                 if self._fetching.get(partition) == offset:
+                    concerned = frozenset({partition})
                     await self._take(partition, offset, rows.get(partition))
         except KafkaError as error:
-            self._failure = error
+            self._failure = error, concerned
         except ClientFailure as failure:
             self._client.metadata_updater.refresh_soon()
-            if not failure.retriable:
-                self._failure = failure
+            if is_final(failure):
+                self._failure = failure, concerned
             else:
                 await asyncio.sleep(self._client.settings.retry_backoff_ms / 1000)
         finally:
@@ -161,18 +246,20 @@ class Consumer:
             self._buffer(partition, offset, row.records or b"")
         elif error == Error.OFFSET_OUT_OF_RANGE and self._settings.auto_offset_reset in _RESET_TO:
             reset = _RESET_TO[self._settings.auto_offset_reset]
-            self._positions[partition] = await self._offset_at(partition, reset)
+            position = await self.offset_at(partition, reset)
+            if self._fetching.get(partition) == offset:  # else it was removed or moved meanwhile
+                self._positions[partition] = position
         elif error.retriable:
             self._client.metadata_updater.refresh_soon([partition.topic])
             await asyncio.sleep(self._client.settings.retry_backoff_ms / 1000)
         else:
-            raise KafkaError(error, f"{partition} at offset {offset}")
+            raise rejection_of(error, f"{partition} at offset {offset}")
 
     def _buffer(self, partition: TopicPartition, offset: int, records: bytes | memoryview) -> None:
         view = memoryview(records)
         for header in iter_batch_headers(view, allow_partial_tail=True):
             if self._settings.check_crcs and not check_crc(view, header):
-                raise KafkaError(Error.CORRUPT_MESSAGE, f"{partition}: the batch at {header.base_offset} is corrupt")
+                raise rejection_of(Error.CORRUPT_MESSAGE, f"{partition}: the batch at {header.base_offset} is corrupt")
             if not header.is_control:
                 for record in records_of(view, header):
                     if record.offset >= offset:

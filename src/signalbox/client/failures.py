@@ -1,7 +1,7 @@
 """Failures between this process and a broker, as exceptions whose text says what to check.
 
 A failed *connection* alone does not mean that the caller's request failed: `retriable` says whether the same request
-may be retried, at another node or later. Errors in a broker's response are raised as `KafkaError` instead.
+may be retried, at another node or later. Errors in a broker's response are in the same tree (`rejections.py`).
 """
 
 from __future__ import annotations
@@ -88,5 +88,11 @@ class ChannelClosed(ClientFailure):
 
 class ConfigRejected(ClientFailure):
     """A client setting is invalid; the text lists every fault."""
+
+    retriable = False
+
+
+class NoCommittedOffset(ClientFailure):
+    """A partition has no committed offset, and `auto.offset.reset` is none."""
 
     retriable = False

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from signalbox.client.cluster.metadata_view import MetadataView
+from signalbox.client.rejections import rejection_of
 from signalbox.common.ids import ZERO_UUID, TopicPartition
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def rows_by_partition(response: Any, view: MetadataView) -> dict[TopicPartition,
     """The rows of a FetchResponse by partition; KafkaError when it has a top-level error that is not retriable."""
     error = Error.of(response.error_code)
     if error != Error.NONE and not error.retriable:
-        raise KafkaError(error)
+        raise rejection_of(error)
     rows = {}
     for topic in response.responses:
         name = topic.topic or view.name_of(topic.topic_id)

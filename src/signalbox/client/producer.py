@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from signalbox.client.application_rows import PRODUCER_CONFIG, field_values
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ChannelClosed
+from signalbox.client.rejections import rejection_of
 from signalbox.client.sender.partitioner import StickyPartitioner, partition_for_key
 from signalbox.client.sender.produce_sender import ProduceSender
 from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, RecordMetadata, size_of
 from signalbox.common.ids import TopicPartition
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.records.record_batch import Record
 
 
@@ -32,6 +34,11 @@ class ProducerSettings:
     delivery_timeout_ms: float = 120_000
     buffer_memory_bytes: int = 33_554_432
     max_request_size_bytes: int = 1_048_576
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str]) -> ProducerSettings:
+        """Settings from Kafka's keys. ConfigRejected lists every fault at once; unknown keys are ignored."""
+        return cls(**field_values(PRODUCER_CONFIG, properties, cls))
 
 
 class Producer:
@@ -77,7 +84,7 @@ class Producer:
         record = Record(timestamp=stamp, key=key, value=value, headers=headers)
         size = size_of(record)
         if size > self._settings.max_request_size_bytes:
-            raise KafkaError(Error.MESSAGE_TOO_LARGE, f"{size} bytes, max.request.size is lower")
+            raise rejection_of(Error.MESSAGE_TOO_LARGE, f"{size} bytes, max.request.size is lower")
         topic_view = self._client.view.topics.get(topic)
         if topic_view is None or not topic_view.partitions:
             topic_view = await self._client.topic(topic)

@@ -6,6 +6,7 @@ from contextlib import aclosing
 from signalbox.client.cluster.bootstrap import Seeds
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address
+from signalbox.client.failures import VersionUnsupported
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.metadata import MetadataRequest
 from tests.client.loopback_cluster import LoopbackCluster
@@ -60,5 +61,23 @@ def test_every_address_behind_a_name_is_a_candidate() -> None:
             _, port = (await cluster.add_broker(1)).address
             found = await asked(Seeds([Address("localhost", port)], SETTINGS))
             assert found[-1] == (Address("localhost", port), "cluster-A")
+
+    asyncio.run(run())
+
+
+def test_a_round_in_which_every_server_rejects_the_client_has_a_final_failure() -> None:
+    async def run() -> None:
+        async with LoopbackCluster() as cluster:
+            first, second = await cluster.add_broker(1), await cluster.add_broker(2)
+            first.max_versions[ApiKey.METADATA] = second.max_versions[ApiKey.METADATA] = -1
+            seeds = Seeds([Address(*first.address), Address(*second.address)], SETTINGS)
+            assert await asked(seeds) == []
+            assert isinstance(seeds.final_failure, VersionUnsupported)
+            del second.max_versions[ApiKey.METADATA]
+            assert len(await asked(seeds)) == 1
+            assert seeds.final_failure is None, "one server accepts the client"
+            unreachable = Seeds([Address(*first.address), Address("127.0.0.1", 1)], SETTINGS)
+            assert await asked(unreachable) == []
+            assert unreachable.final_failure is None, "the other server may come back"
 
     asyncio.run(run())

@@ -8,9 +8,11 @@ import pytest
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import DeadlinePassed
 from signalbox.client.producer import Producer, ProducerSettings
+from signalbox.client.rejections import AuthorizationFailed
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.init_producer_id import InitProducerIdResponse
+from signalbox.protocol.messages.produce import ProduceResponse
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import with_client
 from tests.client.loopback_cluster import LoopbackCluster
@@ -72,14 +74,66 @@ def test_init_producer_id_is_retried() -> None:
     with_client(test)
 
 
+def without_producer_ids(cluster: LoopbackCluster, error: Error) -> None:
+    for broker in cluster.brokers.values():
+        broker.scripts[ApiKey.INIT_PRODUCER_ID] = lambda request, version: InitProducerIdResponse(error_code=error)
+
+
 def test_without_a_producer_id_the_delivery_timeout_names_the_reason() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
-        for broker in cluster.brokers.values():
-            broker.scripts[ApiKey.INIT_PRODUCER_ID] = lambda request, version: InitProducerIdResponse(
-                error_code=Error.CLUSTER_AUTHORIZATION_FAILED
-            )
+        without_producer_ids(cluster, Error.COORDINATOR_LOAD_IN_PROGRESS)
         async with Producer(client, ProducerSettings(delivery_timeout_ms=200)) as producer:
             with pytest.raises(DeadlinePassed, match="no producer id"):
                 await (await producer.send("t1", b"x"))
 
     with_client(test)
+
+
+@pytest.mark.spec("R10")
+def test_without_the_right_to_a_producer_id_the_records_fail_at_once() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        without_producer_ids(cluster, Error.CLUSTER_AUTHORIZATION_FAILED)
+        async with asyncio.timeout(30), Producer(client) as producer:
+            with pytest.raises(AuthorizationFailed, match="no producer id"):
+                await (await producer.send("t1", b"x"))
+
+    with_client(test)
+
+
+@pytest.mark.spec("R10")
+def test_records_for_a_topic_whose_metadata_has_a_final_error_fail_at_once() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        async with asyncio.timeout(30), Producer(client, ProducerSettings(linger_ms=1)) as producer:
+            await (await producer.send("t1", b"x"))
+            for broker in cluster.brokers.values():
+
+                def metadata(request: Any, version: int, broker: Any = broker) -> Any:
+                    return _rejected(broker.metadata(request), Error.TOPIC_AUTHORIZATION_FAILED)
+
+                broker.scripts[ApiKey.METADATA] = metadata
+                broker.scripts[ApiKey.PRODUCE] = lambda request, version: _not_leader(request)
+            with pytest.raises(AuthorizationFailed, match="topic t1 is not available"):
+                await (await producer.send("t1", b"y"))
+
+    with_client(test)
+
+
+def _rejected(response: Any, error: Error) -> Any:
+    for topic in response.topics:
+        topic.error_code, topic.partitions = error, []
+    return response
+
+
+def _not_leader(request: Any) -> Any:
+    rows = [
+        ProduceResponse.TopicProduceResponse(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partition_responses=[
+                ProduceResponse.PartitionProduceResponse(index=row.index, error_code=Error.NOT_LEADER_OR_FOLLOWER)
+                for row in topic.partition_data
+            ],
+        )
+        for topic in request.topic_data
+    ]
+    return ProduceResponse(responses=rows)

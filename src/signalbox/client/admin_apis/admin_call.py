@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ClientFailure, DeadlinePassed
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.client.rejections import rejection_of
+from signalbox.protocol.error_table import Error
 
 Entry = TypeVar("Entry")
 
@@ -42,7 +43,7 @@ class AdminResult:
     def raise_for_error(self) -> None:
         """KafkaError when the broker rejected the entry."""
         if self.error != Error.NONE:
-            raise KafkaError(self.error, f"{self.name}: {self.message or self.error.message}")
+            raise rejection_of(self.error, f"{self.name}: {self.message or self.error.message}")
 
 
 def result_of(name: str, error_code: int, message: str | None) -> AdminResult:
@@ -69,7 +70,7 @@ class AdminCall:
                 return response
             tries += 1
             if error not in RETRIED or left_ms(deadline) <= 0:
-                raise KafkaError(error, getattr(response, "error_message", None))
+                raise rejection_of(error, getattr(response, "error_message", None))
             await self.client.pause(tries, deadline)
 
     async def _each(

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from signalbox.client.admin_apis.admin_call import AdminCall, AdminResult, left_ms, only, result_of
+from signalbox.client.rejections import rejection_of
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
@@ -90,7 +91,7 @@ class ConfigAdmin(AdminCall):
             while node_id not in self.client.view.nodes:
                 await self.client.some_node(deadline, set())
                 if node_id not in self.client.view.nodes:
-                    raise KafkaError(Error.BROKER_NOT_AVAILABLE, f"broker {node_id} is not among the known nodes")
+                    raise rejection_of(Error.BROKER_NOT_AVAILABLE, f"broker {node_id} is not among the known nodes")
             response = await self.client.request(node_id, request, timeout_ms=left_ms(deadline))
         else:
             response = await self.client.request_any(request, timeout_ms=left_ms(deadline))

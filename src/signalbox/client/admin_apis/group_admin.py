@@ -12,6 +12,7 @@ from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import ClientFailure
+from signalbox.client.rejections import rejection_of
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest
@@ -200,7 +201,7 @@ class GroupAdmin(AdminCall):
                 error_code, result = await attempt(node_id, left_ms(deadline))
                 if error_code == Error.NONE:
                     return result
-                raise KafkaError(Error.of(error_code))
+                raise rejection_of(Error.of(error_code))
             except KafkaError as rejection:
                 if rejection.error not in RETRIED or left_ms(deadline) <= 0:
                     raise
@@ -228,5 +229,5 @@ async def find_coordinator(
     response = await client.request_any(build, timeout_ms=timeout_ms)
     row = response.coordinators[0] if response.coordinators else response
     if row.error_code != Error.NONE:
-        raise KafkaError(Error.of(row.error_code), row.error_message)
+        raise rejection_of(Error.of(row.error_code), row.error_message)
     return int(row.node_id)

@@ -7,8 +7,9 @@ from typing import Any
 
 from signalbox.client.admin_apis.admin_call import AdminCall, left_ms
 from signalbox.client.failures import ClientFailure
+from signalbox.client.rejections import rejection_of
 from signalbox.common.ids import TopicPartition
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 
@@ -66,7 +67,7 @@ class OffsetAdmin(AdminCall):
                 row = row_of(await self.client.request(node.node_id, request, timeout_ms=left_ms(deadline)))
                 if row.error_code == Error.NONE:
                     return row
-                rejection: Exception = KafkaError(Error.of(row.error_code), str(partition))
+                rejection: ClientFailure = rejection_of(Error.of(row.error_code), str(partition))
                 retriable = row.error_code in _STALE_VIEW
             except ClientFailure as failure:
                 rejection, retriable = failure, failure.retriable

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from signalbox.client.admin_apis.admin_call import AdminCall, AdminResult, result_of
+from signalbox.client.rejections import rejection_of
 from signalbox.common.ids import TopicPartition
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
 from signalbox.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
@@ -91,7 +92,7 @@ class PartitionAdmin(AdminCall):
             )
             response = await self.client.request_any(request, timeout_ms=left_ms)
             if response.error_code and not response.responses:
-                raise KafkaError(Error.of(response.error_code), response.error_message)
+                raise rejection_of(Error.of(response.error_code), response.error_message)
             return [
                 result_of(
                     str(TopicPartition(topic.name, partition_result.partition_index)),

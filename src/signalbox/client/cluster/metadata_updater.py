@@ -48,6 +48,7 @@ class MetadataUpdater:
         self.seeds = Seeds(settings.bootstrap, connections)
         self.topics: set[str] = set()
         self.last_failure: ClientFailure | None = None
+        self.final_failure: ClientFailure | None = None  # of the last round over the bootstrap servers
         self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
@@ -174,6 +175,9 @@ class MetadataUpdater:
                     return
         if not only_looking:
             self.last_failure = self.seeds.last_failure
+            self.final_failure = self.seeds.final_failure
+            if self.final_failure is not None:
+                self._notify()
             self._execute(self.rebootstrap.seeds_exhausted(generation, self.now_ms()))
 
     async def _refresh(self) -> None:
@@ -209,6 +213,7 @@ class MetadataUpdater:
             if before != cluster_id:
                 log.info("Cluster metadata updated (cluster id=%s, brokers=%d)", cluster_id, len(brokers))
             self.quarantine.retain({(node.node_id, node.address) for node in self.view.nodes.values()})
+            self.final_failure = None
             self._backoff.reset()
             self._refresh_at = self._loop.time() + self.settings.metadata_max_age_ms / 1000
             self._notify()

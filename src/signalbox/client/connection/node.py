@@ -37,6 +37,7 @@ class Purpose(StrEnum):
 
     REQUESTS = "requests"
     COORDINATOR = "coordinator"
+    GROUP = "group"
     FETCH = "fetch"
     METADATA = "metadata"
 

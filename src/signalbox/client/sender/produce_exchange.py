@@ -7,9 +7,10 @@ from typing import Any
 
 from signalbox.client.cluster.metadata_view import MetadataView
 from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.rejections import rejection_of
 from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
 from signalbox.common.ids import ZERO_UUID, TopicPartition
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest
 from signalbox.protocol.messages.produce import ProduceRequest
 
@@ -66,7 +67,7 @@ class ProducerIds:
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
         response = await self._client.request_any(request, timeout_ms=self._client.settings.request_timeout_ms)
         if response.error_code != Error.NONE:
-            raise KafkaError(Error.of(response.error_code), "no producer id is available")
+            raise rejection_of(Error.of(response.error_code), "no producer id is available")
         if cluster_id != self._client.view.cluster_id:
             return None
         self.current = ProducerIdentity(response.producer_id, response.producer_epoch, cluster_id)

@@ -9,6 +9,7 @@ from typing import Any
 
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ClientFailure, ConnectFailed, DeadlinePassed, NoUsableNode, VersionUnsupported
+from signalbox.client.rejections import is_final, rejection_of, topic_rejection
 from signalbox.client.sender.batch_action import NOT_APPENDED, BatchAction, action_after
 from signalbox.client.sender.produce_exchange import ProducerIds, Sending, answers_by_partition, produce_request
 from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
@@ -87,6 +88,8 @@ class ProduceSender:
             if not queue.is_ready(now, self._linger, self._flushes > 0):
                 continue
             leader_id = metadata_updater.view.leader_of(queue.partition)
+            if leader_id is None and self._topic_is_rejected(queue):
+                continue
             if leader_id is None or not metadata_updater.is_usable(metadata_updater.view.nodes[leader_id]):
                 queue.retry_at = now + self._client.settings.retry_backoff_ms / 1000
                 queue.batches[0].last_failure = self._why_not(queue.partition, leader_id)
@@ -94,6 +97,23 @@ class ProduceSender:
             elif leader_id not in self._requests:
                 ready.setdefault(leader_id, []).append((queue, queue.batches[0]))
         return ready
+
+    def _topic_is_rejected(self, queue: PartitionQueue) -> bool:
+        """Whether the topic's metadata has a final error. If so, the records that wait for the partition fail now."""
+        topic_view = self._client.view.topics.get(queue.partition.topic)
+        error = Error.of(topic_view.error_code) if topic_view is not None else Error.NONE
+        if error in (Error.NONE, Error.UNKNOWN_SERVER_ERROR) or error.retriable:
+            return False
+        while queue.batches:
+            self._fail(queue, topic_rejection(error, f"topic {queue.partition.topic}"))
+        return True
+
+    @staticmethod
+    def _fail(queue: PartitionQueue, failure: Exception) -> None:
+        """Give up the first batch of a queue."""
+        batch = queue.batches[0]
+        queue.given_up(batch)
+        batch.fail(failure)
 
     def _why_not(self, partition: TopicPartition, leader_id: int | None) -> Exception:
         if leader_id is None:
@@ -126,7 +146,8 @@ class ProduceSender:
                 batch.fail(failure)
 
     async def _identity_for(self, ready: dict[int, Sending]) -> ProducerIdentity | None:
-        """The identity for new sequences; None when no producer id can be obtained now."""
+        """The identity for new sequences; None when no producer id can be obtained now. A final error, for example
+        without the right to IdempotentWrite, fails the batches."""
         spent = {queue.spent_producer_id for sending in ready.values() for queue, _ in sending}
         try:
             return await self._ids.have(spent)
@@ -136,6 +157,8 @@ class ProduceSender:
                 for queue, batch in sending:
                     queue.retry_at = retry_at
                     batch.last_failure = failure
+                    if is_final(failure):
+                        self._fail(queue, failure)
             return None
 
     def _dispatch(self, node_id: int, sending: Sending, identity: ProducerIdentity) -> None:
@@ -163,7 +186,7 @@ class ProduceSender:
 
     def _failed(self, sending: Sending, failure: ClientFailure) -> None:
         """No response arrived. Unless the request was certainly never sent, the batches may have been appended."""
-        retriable = failure.retriable or isinstance(failure, DeadlinePassed)
+        retriable = not is_final(failure)
         for queue, batch in sending:
             batch.last_failure = failure
             if not isinstance(failure, _NEVER_SENT):
@@ -171,8 +194,7 @@ class ProduceSender:
             if retriable:
                 self._back_off(queue, batch)
             else:
-                queue.given_up(batch)
-                batch.fail(failure)
+                self._fail(queue, failure)
 
     def _back_off(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         settings = self._client.settings
@@ -186,7 +208,7 @@ class ProduceSender:
             row = rows.get(queue.partition)
             if row is None:
                 batch.maybe_appended = True
-                batch.last_failure = KafkaError(Error.UNKNOWN_SERVER_ERROR, f"no answer for {queue.partition}")
+                batch.last_failure = rejection_of(Error.UNKNOWN_SERVER_ERROR, f"no answer for {queue.partition}")
                 self._back_off(queue, batch)
                 continue
             leader = row.current_leader
@@ -203,7 +225,7 @@ class ProduceSender:
             offset = row.base_offset if error == Error.NONE else -1
             batch.succeed(queue.partition, offset, row.log_append_time_ms)
             return
-        rejection = KafkaError(error, f"{queue.partition}: {row.error_message or error.message}")
+        rejection = rejection_of(error, f"{queue.partition}: {row.error_message or error.message}")
         batch.last_failure = rejection
         batch.maybe_appended = batch.maybe_appended or error not in NOT_APPENDED
         if action is BatchAction.RETRY:
@@ -216,5 +238,4 @@ class ProduceSender:
             queue.given_up(batch)
             queue.batches.extendleft(reversed(batch.halves()))
         else:
-            queue.given_up(batch)
-            batch.fail(rejection)
+            self._fail(queue, rejection)

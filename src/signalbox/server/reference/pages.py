@@ -1,5 +1,6 @@
 """Reference pages rendered from the tables: docs/configuration.md from the config rows, docs/audit-trail.md from the
-audit event's columns, docs/metrics.md from the table of metrics, docs/troubleshooting.md from its TOML file.
+audit event's columns, docs/client-recovery.md from the client's transition table, docs/metrics.md from the table of
+metrics, docs/troubleshooting.md from its TOML file.
 `python -m signalbox.server.reference` writes them; `--check` compares them with the tables."""
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 
 from signalbox.broker.config_rows import BROKER_CONFIG
+from signalbox.client.application_rows import CONSUMER_CONFIG, PRODUCER_CONFIG
 from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.common.audit_event import AUDIT_FIELDS, AUDIT_SCHEMA_VERSION, AUDIT_TOPIC, AuditKind
 from signalbox.common.config.config_table import ConfigTable, ConfigType, format_value
@@ -19,6 +21,7 @@ from signalbox.metadata.config_rows import METADATA_CONFIG
 from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.server.metrics.metric_table.page import metrics_page
+from signalbox.server.reference.recovery_page import recovery_page
 from signalbox.server.reference.troubleshooting_page import troubleshooting_page
 from signalbox.storage.config_rows import STORAGE_CONFIG
 
@@ -32,8 +35,11 @@ CONFIG_SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
     ("Consumer groups", COORDINATOR_CONFIG),
     ("Topics", TOPIC_CONFIG),
     ("Signalbox clients: the file of `--command-config`, `ClientSettings.from_properties`", CLIENT_CONFIG),
+    ("Producer of `signalbox.client`", PRODUCER_CONFIG),
+    ("Consumers of `signalbox.client`", CONSUMER_CONFIG),
 )
-_CHANGES = {id(TOPIC_CONFIG): "per topic", id(CLIENT_CONFIG): "per client"}
+_CLIENT_TABLES = (id(CLIENT_CONFIG), id(PRODUCER_CONFIG), id(CONSUMER_CONFIG))
+_CHANGES = {id(TOPIC_CONFIG): "per topic", **dict.fromkeys(_CLIENT_TABLES, "per client")}
 
 _CONFIG_COLUMNS = "| key | type | default | update mode | description |"
 _KINDS = {
@@ -66,7 +72,7 @@ def configuration_page() -> str:
             default = "" if row.default is None or secret else f"`{format_value(row.default)}`"
             change = _CHANGES.get(id(table), row.dynamic.value)
             doc = row.doc.replace("|", "\\|")
-            if row.name in WITHOUT_EFFECT and table is not CLIENT_CONFIG:
+            if row.name in WITHOUT_EFFECT and id(table) not in _CLIENT_TABLES:
                 doc += f" No effect yet: {WITHOUT_EFFECT[row.name]}."
             lines.append(f"| `{row.name}` | {row.type.name.lower()} | {default} | {change} | {doc} |")
     return "\n".join(lines) + "\n"
@@ -119,6 +125,7 @@ def audit_page() -> str:
 PAGES = {
     "configuration.md": configuration_page,
     "audit-trail.md": audit_page,
+    "client-recovery.md": recovery_page,
     "metrics.md": metrics_page,
     "troubleshooting.md": troubleshooting_page,
 }

@@ -1,0 +1,347 @@
+"""The consumer that is a member of a consumer group: `subscribe`, `poll`, `commit`, `close`.
+
+Everything that the application notices happens inside `poll` and `close`: rebalances begin and end there, and so the
+listener's methods are called there. Between two polls only heartbeats, fetches and an automatic commit are under way.
+While a rebalance waits for other members, `poll` returns records of the partitions that this member keeps: with
+`cooperative-sticky` all but those that move, else none.
+
+A JoinGroup that waits must not delay another group's heartbeats: one ClusterClient per GroupConsumer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+
+from signalbox.client.admin_apis.admin_call import left_ms
+from signalbox.client.admin_apis.group_admin import CommittedOffset
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.consumer import ConsumedRecord, Consumer
+from signalbox.client.failures import ClientFailure
+from signalbox.client.group_consumer.assigned_partitions import AssignedPartitions
+from signalbox.client.group_consumer.committed_offsets import CommittedOffsets
+from signalbox.client.group_consumer.group_requests import GroupRequests
+from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
+from signalbox.client.group_consumer.heartbeats import Heartbeats
+from signalbox.client.group_consumer.membership import NO_MEMBER_ID, Membership
+from signalbox.client.group_consumer.rebalance import Rebalance
+from signalbox.client.rejections import topic_rejection
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error
+
+log = logging.getLogger("signalbox.client")
+
+_FIRST_ID_MS = 3_000
+_LEAVE_MS = 1_000  # for LeaveGroup, when the listener has used up the time
+_WAIT_SLICE_MS = 500  # how long `poll` waits before it looks for changed topics again
+
+
+class GroupConsumer:
+    """`async with GroupConsumer.of("host:9092", "group") as consumer:`; or `GroupConsumer(client, settings)` with a
+    client that is started, and is not closed here. For one task at a time."""
+
+    def __init__(self, client: ClusterClient, settings: GroupConsumerSettings, *, owns_client: bool = False) -> None:
+        self._client = client
+        self._settings = settings
+        self._owns_client = owns_client
+        self._membership = Membership(settings.group_instance_id)
+        self._requests = GroupRequests(client, settings, self._membership)
+        self._consumer = Consumer(client, settings.fetch)
+        self._offsets = CommittedOffsets(client, self._requests, self._membership)
+        self._changed = asyncio.Event()
+        self._partitions = AssignedPartitions(client, self._consumer, self._offsets, settings, self._changed.set)
+        self._rebalance = Rebalance(client, self._requests, self._membership, settings)
+        self._heartbeats: Heartbeats | None = None
+        self._topics: frozenset[str] = frozenset()
+        self._listener = RebalanceListener()
+        self._joining: asyncio.Task[frozenset[TopicPartition] | None] | None = None
+        self._joining_topics: frozenset[str] = frozenset()
+        self._reason: str | None = None
+        self._steps: deque[Callable[[], Awaitable[None]]] = deque()
+        self._closed = False
+
+    @classmethod
+    def of(cls, bootstrap_servers: str, group_id: str, **fields: Any) -> GroupConsumer:
+        """A consumer with a client of its own; `fields` are fields of GroupConsumerSettings."""
+        client = ClusterClient(ClientSettings.of(bootstrap_servers))
+        return cls(client, GroupConsumerSettings(group_id=group_id, **fields), owns_client=True)
+
+    async def __aenter__(self) -> GroupConsumer:
+        if self._owns_client:
+            self._client.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def subscribe(self, topics: Iterable[str], listener: RebalanceListener | None = None) -> None:
+        """Consume these topics, in place of those before. The next `poll` joins the group."""
+        self._topics = frozenset(topics)
+        self._listener = listener or RebalanceListener()
+        self._membership.needs_join = True
+        self._reason = "the subscription changed"
+        self._client.metadata_updater.refresh_soon(self._topics)
+
+    @property
+    def subscription(self) -> frozenset[str]:
+        return self._topics
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        """The partitions of this member."""
+        return self._partitions.assigned
+
+    @property
+    def member_id(self) -> str:
+        """The id that the coordinator gave this member; empty while it is no member."""
+        return self._membership.member_id
+
+    @property
+    def generation(self) -> int:
+        """The group's generation that this member is in, -1 while it is no member."""
+        return self._membership.generation
+
+    async def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
+        """The next records, at most `max_records`; empty when none arrived in time.
+
+        A RequestRejected: authorization of group or topic, MemberFenced, CORRUPT_MESSAGE; NoCommittedOffset;
+        AuthenticationRejected. RuntimeError without a subscription, and after `close`."""
+        if self._closed:
+            raise RuntimeError("the consumer is closed")
+        if not self._topics:
+            raise RuntimeError("the consumer is not subscribed to topics")
+        heartbeats = self._started_heartbeats()
+        deadline = self._client.deadline(timeout_ms)
+        heartbeats.polled()
+        heartbeats.polling = True
+        try:
+            while True:
+                self._changed.clear()
+                await self._advance(heartbeats)
+                records = await self._next_records(deadline, max_records)
+                if records or left_ms(deadline) <= 0:
+                    return records
+        finally:
+            heartbeats.polled()
+            heartbeats.polling = False
+
+    def _started_heartbeats(self) -> Heartbeats:
+        if self._heartbeats is None:
+            self._heartbeats = Heartbeats(self._requests, self._membership, self._settings, self._changed.set)
+            self._heartbeats.start()
+        return self._heartbeats
+
+    async def _advance(self, heartbeats: Heartbeats) -> None:
+        """Take what is due before records: failures, lost partitions, the end and the beginning of a rebalance."""
+        heartbeats.raise_failure()
+        self._check_topics()
+        if self._membership.lost:
+            await self._lose()
+        if self._joining is not None and self._joining.done():
+            task, self._joining = self._joining, None
+            await self._joined(task.result())
+        await self._take_steps()
+        if self._joining is None and (self._membership.needs_join or self._topics_changed()):
+            await self._prepare_join()
+            owned, self._joining_topics = self._partitions.assigned, self._topics
+            self._joining = asyncio.get_running_loop().create_task(
+                self._rebalance.run(self._topics, owned, self._reason), name="group rebalance"
+            )
+            self._joining.add_done_callback(lambda _: self._changed.set())
+        self._partitions.find_positions()
+        self._partitions.commit_if_due()
+
+    def _check_topics(self) -> None:
+        """A topic with a final error ends `poll`. A topic that does not exist is waited for."""
+        view = self._client.view.topics
+        for topic in self._topics & view.keys():
+            error = Error.of(view[topic].error_code)
+            if error not in (Error.NONE, Error.UNKNOWN_SERVER_ERROR) and not error.retriable:
+                raise topic_rejection(error, f"topic {topic}")
+
+    def _topics_changed(self) -> bool:
+        if not self._rebalance.counts_changed():
+            return False
+        self._reason = "the number of partitions changed"
+        return True
+
+    async def _prepare_join(self) -> None:
+        """Before JoinGroup: commit, and give up what a rebalance takes away in any case."""
+        revoked = self._partitions.assigned
+        if self._settings.cooperative:
+            revoked = frozenset(row for row in revoked if row.topic not in self._topics)
+        await self._partitions.commit_now()
+        if self._membership.lost:  # the commit was rejected
+            await self._lose()
+        elif revoked:
+            await self._revoke(revoked)
+
+    async def _joined(self, assigned: frozenset[TopicPartition] | None) -> None:
+        """A rebalance is over. None: the membership was lost, `_advance` joins again; so it does if the membership was
+        lost after the rebalance."""
+        if assigned is None or not self._membership.is_member:
+            await self._lose()
+            return
+        self._reason = None
+        if self._topics != self._joining_topics:  # subscribed to others meanwhile
+            self._membership.needs_join = True
+        owned = self._partitions.assigned
+        revoked, added = owned - assigned, assigned - owned
+        details = self._settings.group_id, self.generation, len(assigned)
+        log.info("Member joined group %s (generation=%d, partitions=%d)", *details)
+        if revoked:
+            self._membership.needs_join = True  # so that the leader can give them to another member
+            self._reason = "partitions were revoked"
+            # The next owner must not read again what `poll` returned during the rebalance.
+            self._steps += (self._partitions.commit_now, lambda: self._revoke(revoked))
+        self._steps.append(lambda: self._assign(added))
+
+    async def _take_steps(self) -> None:
+        """The application's part of a rebalance, which neither an exception nor a cancellation may cut short. A step
+        that raises is not repeated; the others are taken before `poll` raises, after a cancellation by the next one."""
+        failures = []
+        while self._steps and not self._membership.lost:
+            step = self._steps.popleft()
+            try:
+                await step()
+            except Exception as error:
+                failures.append(error)
+        if self._membership.lost:
+            await self._lose()
+        if failures:
+            raise failures[0]
+
+    async def _revoke(self, partitions: frozenset[TopicPartition]) -> None:
+        try:
+            await self._listener.on_revoked(partitions)
+        finally:
+            self._partitions.drop(partitions)
+
+    async def _assign(self, partitions: frozenset[TopicPartition]) -> None:
+        self._partitions.add(partitions)
+        await self._listener.on_assigned(partitions)
+
+    async def _lose(self) -> None:
+        self._membership.lost = False
+        self._steps.clear()
+        lost = self._partitions.assigned
+        if lost:
+            self._partitions.drop(lost)
+            await self._listener.on_lost(lost)
+
+    async def _next_records(self, deadline: float, max_records: int) -> list[ConsumedRecord]:
+        """Records, or an empty list when a rebalance or a lost membership needs `_advance`, or after a short time."""
+        loop = asyncio.get_running_loop()
+        timeout_ms = min(left_ms(deadline), _WAIT_SLICE_MS)
+        waiting = loop.create_task(self._consumer.wait_for_records(timeout_ms))
+        changed = loop.create_task(self._changed.wait())
+        try:
+            await asyncio.wait((waiting, changed), return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                waiting.result()
+        finally:
+            for task in (waiting, changed):
+                task.cancel()
+            await asyncio.gather(waiting, changed, return_exceptions=True)
+        return self._consumer.take(max_records)  # not in a task: a cancelled `poll` must not lose records
+
+    def give_back(self, records: Iterable[ConsumedRecord]) -> None:
+        """Return the records of the last `poll` once more: the application has not received them."""
+        self._consumer.give_back(records)
+
+    async def commit(
+        self,
+        offsets: Mapping[TopicPartition, int | CommittedOffset] | None = None,
+        *,
+        timeout_ms: float | None = None,
+    ) -> None:
+        """Commit the positions of all partitions, or these offsets: of the next record to read, not of the last one.
+
+        CommitFailed when this member may have lost partitions; RequestRejected; DeadlinePassed."""
+        chosen = self._consumer.positions() if offsets is None else offsets
+        await self._offsets.commit(chosen, self._client.deadline(timeout_ms))
+
+    async def committed(
+        self, partitions: Iterable[TopicPartition], *, timeout_ms: float | None = None
+    ) -> dict[TopicPartition, CommittedOffset]:
+        """The committed offset of each partition that has one."""
+        return await self._offsets.committed(partitions, self._client.deadline(timeout_ms))
+
+    async def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Continue at `offset` (or EARLIEST, LATEST). ValueError when the partition is not assigned."""
+        await self._partitions.seek(partition, offset)
+
+    def position(self, partition: TopicPartition) -> int:
+        """The offset of the next record that `poll` returns; KeyError while it is unknown."""
+        return self._consumer.position(partition)
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Return no records of these partitions until `resume`, or until they are assigned again."""
+        self._partitions.pause(partitions)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        self._partitions.resume(partitions)
+
+    @property
+    def paused(self) -> frozenset[TopicPartition]:
+        return self._partitions.paused
+
+    async def close(self, *, timeout_ms: float = 30_000) -> None:
+        """Commit, if commits are automatic, revoke the partitions, and leave the group. A static member does not leave:
+        it has its partitions back if it joins again within its session timeout. Failures are logged; another exception
+        of the listener is raised at the end, TimeoutError if it takes too long. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        deadline = self._client.deadline(timeout_ms)
+        failures = []
+        try:
+            await self._stop_joining(deadline)
+            for step in (self._give_up, self._leave):  # without LeaveGroup the others wait for the session timeout
+                try:
+                    await step(deadline)
+                except ClientFailure as failure:
+                    log.info("Member could not leave group %s: %s", self._settings.group_id, failure)
+                except Exception as error:
+                    failures.append(error)
+        finally:
+            await self._partitions.close()
+            self._partitions.drop(self.assignment)
+            if self._heartbeats is not None:
+                await self._heartbeats.stop()
+            await self._consumer.close()
+            if self._owns_client:
+                await self._client.close()
+        if failures:
+            raise failures[0]
+
+    async def _give_up(self, deadline: float) -> None:
+        if not self._membership.lost:
+            await self._partitions.commit_now(deadline)
+        async with asyncio.timeout_at(deadline):
+            if self._membership.lost:
+                await self._lose()
+            elif self.assignment:
+                await self._listener.on_revoked(self.assignment)
+
+    async def _leave(self, deadline: float) -> None:
+        if self._membership.member_id != NO_MEMBER_ID and self._settings.group_instance_id is None:
+            await self._requests.leave("the consumer is closed", max(left_ms(deadline), _LEAVE_MS))
+
+    async def _stop_joining(self, deadline: float) -> None:
+        """End a rebalance that is under way. The coordinator gives a new member its id at once, and then expects it to
+        join: without its id the member could not leave, and the others would wait for its session timeout."""
+        joining, self._joining = self._joining, None
+        if joining is None:
+            return
+        if self._settings.group_instance_id is None and self._membership.member_id == NO_MEMBER_ID:
+            named = asyncio.get_running_loop().create_task(self._rebalance.has_member_id.wait())
+            timeout_s = min(_FIRST_ID_MS, left_ms(deadline)) / 1000
+            await asyncio.wait((joining, named), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            named.cancel()
+        joining.cancel()
+        await asyncio.gather(joining, return_exceptions=True)

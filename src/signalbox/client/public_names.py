@@ -1,0 +1,99 @@
+"""The public names of `signalbox.client`, which offers them: everything else in the package may change."""
+
+from __future__ import annotations
+
+from signalbox.client.admin import AdminClient, ClusterDescription
+from signalbox.client.admin_apis.admin_call import AdminResult
+from signalbox.client.admin_apis.config_admin import ConfigResource
+from signalbox.client.admin_apis.group_admin import CommittedOffset
+from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
+from signalbox.client.admin_apis.topic_admin import NewTopic
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.consumer import ConsumedRecord, Consumer, ConsumerSettings
+from signalbox.client.failures import (
+    AuthenticationRejected,
+    ChannelClosed,
+    ClientFailure,
+    ConfigRejected,
+    ConnectFailed,
+    ConnectionLost,
+    DeadlinePassed,
+    Misrouted,
+    NoCommittedOffset,
+    NoUsableNode,
+    PeerBroke,
+    VersionUnsupported,
+    WrongCluster,
+)
+from signalbox.client.group_consumer.group_consumer import GroupConsumer
+from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
+from signalbox.client.producer import Producer, ProducerSettings
+from signalbox.client.rejections import (
+    AuthorizationFailed,
+    CommitFailed,
+    InvalidTopic,
+    MemberFenced,
+    PolicyViolated,
+    RequestRejected,
+    UnknownTopic,
+)
+from signalbox.client.sender.producer_batch import RecordMetadata
+from signalbox.client.sync.sync_client import SyncClient
+from signalbox.client.sync.sync_consumer import SyncConsumer
+from signalbox.client.sync.sync_group_consumer import SyncGroupConsumer, SyncRebalanceListener
+from signalbox.client.sync.sync_producer import SyncProducer
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.config_resource import ConfigResourceType
+from signalbox.protocol.error_table import Error, KafkaError
+
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "AdminClient",
+    "AdminResult",
+    "AuthenticationRejected",
+    "AuthorizationFailed",
+    "ChannelClosed",
+    "ClientFailure",
+    "ClientSettings",
+    "ClusterClient",
+    "ClusterDescription",
+    "CommitFailed",
+    "CommittedOffset",
+    "ConfigRejected",
+    "ConfigResource",
+    "ConfigResourceType",
+    "ConnectFailed",
+    "ConnectionLost",
+    "ConsumedRecord",
+    "Consumer",
+    "ConsumerSettings",
+    "DeadlinePassed",
+    "Error",
+    "GroupConsumer",
+    "GroupConsumerSettings",
+    "InvalidTopic",
+    "KafkaError",
+    "MemberFenced",
+    "Misrouted",
+    "NewTopic",
+    "NoCommittedOffset",
+    "NoUsableNode",
+    "PeerBroke",
+    "PolicyViolated",
+    "Producer",
+    "ProducerSettings",
+    "RebalanceListener",
+    "RecordMetadata",
+    "RequestRejected",
+    "SyncClient",
+    "SyncConsumer",
+    "SyncGroupConsumer",
+    "SyncProducer",
+    "SyncRebalanceListener",
+    "TopicPartition",
+    "UnknownTopic",
+    "VersionUnsupported",
+    "WrongCluster",
+]

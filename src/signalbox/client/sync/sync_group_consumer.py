@@ -1,0 +1,167 @@
+"""The group consumer without an event loop.
+
+A listener's methods are called in the thread that calls `poll` or `close`, as in the Java client, so that they can call
+`commit` and `seek`: the event loop hands each call to that thread and waits for its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import ParamSpec, TypeVar
+
+from signalbox.client.admin_apis.group_admin import CommittedOffset
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.consumer import ConsumedRecord
+from signalbox.client.group_consumer.group_consumer import GroupConsumer
+from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
+from signalbox.client.sync.event_loop_thread import EventLoopThread
+from signalbox.common.ids import TopicPartition
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_Partitions = frozenset[TopicPartition]
+_Call = tuple[Callable[[_Partitions], None], _Partitions, "asyncio.Future[None]"]
+
+
+class SyncRebalanceListener:
+    """As RebalanceListener, with methods that may block."""
+
+    def on_assigned(self, partitions: frozenset[TopicPartition]) -> None:
+        """New partitions."""
+
+    def on_revoked(self, partitions: frozenset[TopicPartition]) -> None:
+        """Partitions that this member gives up; it can still commit their offsets."""
+
+    def on_lost(self, partitions: frozenset[TopicPartition]) -> None:
+        """Partitions that another member may have by now."""
+
+
+class _HandedOver(RebalanceListener):
+    """Hands the calls of a listener to the thread that waits in `poll` or `close`."""
+
+    def __init__(self, listener: SyncRebalanceListener, hand_over: Callable[[_Call], None]) -> None:
+        self._listener = listener
+        self._put = hand_over
+
+    async def on_assigned(self, partitions: _Partitions) -> None:
+        await self._hand_over(self._listener.on_assigned, partitions)
+
+    async def on_revoked(self, partitions: _Partitions) -> None:
+        await self._hand_over(self._listener.on_revoked, partitions)
+
+    async def on_lost(self, partitions: _Partitions) -> None:
+        await self._hand_over(self._listener.on_lost, partitions)
+
+    async def _hand_over(self, method: Callable[[_Partitions], None], partitions: _Partitions) -> None:
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._put((method, partitions, ended))
+        await ended
+
+
+class SyncGroupConsumer:
+    """`with client.group_consumer(settings) as consumer:`. For one thread at a time. `client` is its own."""
+
+    def __init__(self, thread: EventLoopThread, client: ClusterClient, settings: GroupConsumerSettings) -> None:
+        self._thread = thread
+        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._consumer = GroupConsumer(client, settings, owns_client=True)
+        self._thread.call(self._consumer.__aenter__)
+
+    def __enter__(self) -> SyncGroupConsumer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def subscribe(self, topics: Iterable[str], listener: SyncRebalanceListener | None = None) -> None:
+        """As GroupConsumer.subscribe."""
+        handed_over = _HandedOver(listener, lambda call: self._calls.put(call)) if listener is not None else None
+        self._thread.run(self._consumer.subscribe, topics, handed_over)
+
+    def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
+        """As GroupConsumer.poll. An interrupt (Ctrl-C) loses no record: the next call returns it."""
+        taken: list[ConsumedRecord] = []
+
+        async def poll() -> list[ConsumedRecord]:
+            taken.extend(await self._consumer.poll(timeout_ms, max_records))
+            return taken
+
+        try:
+            return self._call_with_listener(poll)
+        except BaseException:
+            self._thread.schedule(self._consumer.give_back, taken)
+            raise
+
+    def commit(
+        self,
+        offsets: Mapping[TopicPartition, int | CommittedOffset] | None = None,
+        *,
+        timeout_ms: float | None = None,
+    ) -> None:
+        """As GroupConsumer.commit."""
+        self._thread.call(self._consumer.commit, offsets, timeout_ms=timeout_ms)
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, CommittedOffset]:
+        """As GroupConsumer.committed."""
+        return self._thread.call(self._consumer.committed, partitions)
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """As GroupConsumer.seek."""
+        self._thread.call(self._consumer.seek, partition, offset)
+
+    def position(self, partition: TopicPartition) -> int:
+        """As GroupConsumer.position."""
+        return self._thread.run(self._consumer.position, partition)
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """As GroupConsumer.pause."""
+        self._thread.run(self._consumer.pause, partitions)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """As GroupConsumer.resume."""
+        self._thread.run(self._consumer.resume, partitions)
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        return self._thread.run(lambda: self._consumer.assignment)
+
+    def close(self, *, timeout_ms: float = 30_000) -> None:
+        """As GroupConsumer.close."""
+        self._call_with_listener(self._consumer.close, timeout_ms=timeout_ms)
+
+    def _call_with_listener(self, method: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of a call, during which this thread executes the calls of the listener."""
+        calls = self._calls = queue.SimpleQueue()  # a new one: an interrupted call may have left its end in the old one
+        future = self._thread.submit(method, *args, **kwargs)
+        future.add_done_callback(lambda _: calls.put(None))
+        try:
+            while (call := calls.get()) is not None:
+                self._execute(*call)
+            return self._thread.result_of(future)
+        except BaseException:
+            future.cancel()
+            raise
+
+    def _execute(
+        self, method: Callable[[_Partitions], None], partitions: _Partitions, ended: asyncio.Future[None]
+    ) -> None:
+        """One call of the listener; its exception ends `poll` or `close`."""
+        try:
+            method(partitions)
+        except Exception as error:
+            self._thread.schedule(_fail, ended, error)
+        else:
+            self._thread.schedule(_succeed, ended)
+
+
+def _succeed(ended: asyncio.Future[None]) -> None:
+    if not ended.done():
+        ended.set_result(None)
+
+
+def _fail(ended: asyncio.Future[None], error: Exception) -> None:
+    if not ended.done():
+        ended.set_exception(error)

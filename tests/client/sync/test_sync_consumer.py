@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import pytest
+
+from signalbox.client.admin_apis.topic_admin import NewTopic
+from signalbox.client.sync.sync_client import SyncClient
+from signalbox.common.ids import TopicPartition
+
+
+def interrupted(future: Future[object]) -> None:
+    """As an interrupt (Ctrl-C) that arrives when the result is there."""
+    future.result()
+    raise KeyboardInterrupt
+
+
+def test_a_consumer_by_assignment(client: SyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    zero = TopicPartition("assigned", 0)
+    client.call(client.admin.create_topics, [NewTopic(name="assigned", num_partitions=1)])
+    with client.producer() as producer:
+        for value in (b"0", b"1", b"2"):
+            producer.send("assigned", value)
+    with client.consumer() as consumer:
+        consumer.assign({zero: 1})
+        with monkeypatch.context() as patch:
+            patch.setattr(consumer._thread, "result_of", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                consumer.poll(10_000)
+        assert consumer.assignment == {zero}
+        assert [row.value for row in consumer.poll(10_000)] == [b"1", b"2"]
+        assert consumer.position(zero) == 3
+        consumer.seek(zero, 2)
+        consumer.pause([zero])
+        assert consumer.poll(50) == []
+        consumer.resume([zero])
+        assert [row.value for row in consumer.poll(10_000)] == [b"2"]

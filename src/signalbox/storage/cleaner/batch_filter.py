@@ -1,0 +1,161 @@
+"""A batch without the records that compaction removes.
+
+A batch that keeps all records stays as it is, byte for byte. Otherwise the records that stay are copied as they are:
+offsets and timestamps count from the base of the batch, which does not change, nor do its last offset, its sequence and
+its epochs. Only a new delete horizon, which takes the place of the base timestamp, makes the timestamps be written anew.
+Compressed records are decompressed first, and compressed again with the same codec.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from signalbox.protocol.records.batch_header import (
+    COMPRESSION_MASK,
+    HEADER_SIZE,
+    TIMESTAMP_TYPE_BIT,
+    BatchHeader,
+    write_batch_header,
+)
+from signalbox.protocol.records.compression import compress, compression_name, decompress
+from signalbox.storage.cleaner.batch_retention import (
+    DELETE_HORIZON_BIT,
+    BatchFate,
+    RetentionRules,
+    fate_of,
+    has_horizon,
+    is_past_horizon,
+    marker_type,
+)
+from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions
+from signalbox.storage.cleaner.offset_map import LONGEST_PLAIN_KEY, OffsetMap, identity_of
+from signalbox.storage.cleaner.record_spans import RecordSpan, record_spans, timestamp_delta, with_timestamp_delta
+
+_NO_TIMESTAMP = -1
+
+
+class Cleaned(NamedTuple):
+    """What is left of a batch: `data` is empty if it is removed. `kept`: the number of its records."""
+
+    data: bytes | memoryview
+    kept: int
+    max_timestamp: int
+
+
+REMOVED = Cleaned(b"", 0, _NO_TIMESTAMP)
+
+
+def uncompressed_records(data: memoryview, batch: BatchHeader) -> bytes:
+    """The records of a batch, whose bytes are `data`. KafkaError if they cannot be decompressed."""
+    payload = data[HEADER_SIZE:]
+    code = batch.attributes & COMPRESSION_MASK
+    if not code or not batch.record_count:
+        return bytes(payload)
+    return decompress(compression_name(code), payload)
+
+
+def marker_of(data: memoryview, batch: BatchHeader) -> int | None:
+    """The type of the control record of a control batch; None if it has no record left."""
+    for _, _, _, key, _ in record_spans(uncompressed_records(data, batch), batch.record_count):
+        return marker_type(key)
+    return None
+
+
+class BatchFilter:
+    """Compacts the batches of a pass, in order."""
+
+    def __init__(self, offset_map: OffsetMap, transactions: CleanedTransactions, rules: RetentionRules) -> None:
+        self._offsets = offset_map.offsets
+        self._latest_offset = offset_map.latest_offset
+        self._transactions = transactions
+        self._rules = rules
+
+    def clean(self, data: memoryview, batch: BatchHeader) -> Cleaned:
+        """What is left of one batch. KafkaError CORRUPT_MESSAGE if its records cannot be read."""
+        marker = marker_of(data, batch) if batch.is_control else None
+        fate = fate_of(batch, marker, self._transactions, self._rules)
+        if fate.drop_records or not batch.record_count:
+            return _empty(batch) if fate.keep_empty else REMOVED
+        records = uncompressed_records(data, batch)
+        if batch.is_control:
+            kept, tombstones = list(record_spans(records, batch.record_count)), False
+        else:
+            kept, tombstones = self._kept(records, batch)
+        if not kept:
+            return _empty(batch) if fate.keep_empty else REMOVED
+        if _needs_horizon(batch, fate, tombstones):
+            horizon_ms = self._rules.now_ms + self._rules.delete_retention_ms
+            return _with_horizon(batch, records, kept, horizon_ms)
+        if len(kept) == batch.record_count:
+            return Cleaned(data, len(kept), batch.max_timestamp)
+        return _with(batch, records, kept)
+
+    def _kept(self, records: bytes, batch: BatchHeader) -> tuple[list[RecordSpan], bool]:
+        """The records that stay, and whether there is a tombstone among them."""
+        base_offset, latest_offset = batch.base_offset, self._latest_offset
+        deletes_tombstones = is_past_horizon(batch, self._rules.now_ms)
+        last_offset_of = self._offsets.get
+        kept, tombstones = [], False
+        for span in record_spans(records, batch.record_count):
+            _, _, delta, key, has_value = span
+            offset = base_offset + delta
+            if offset <= latest_offset:
+                if key is None:
+                    continue
+                if last_offset_of(key if len(key) <= LONGEST_PLAIN_KEY else identity_of(key), -1) > offset:
+                    continue
+                if not has_value and deletes_tombstones:
+                    continue
+            if not has_value:
+                tombstones = True
+            kept.append(span)
+        return kept, tombstones
+
+
+def _needs_horizon(batch: BatchHeader, fate: BatchFate, tombstones: bool) -> bool:
+    return (fate.new_horizon or tombstones) and not has_horizon(batch)
+
+
+def _with(batch: BatchHeader, records: bytes, kept: list[RecordSpan]) -> Cleaned:
+    """The batch with the `kept` records alone."""
+    max_timestamp = batch.max_timestamp
+    if not batch.attributes & TIMESTAMP_TYPE_BIT:
+        max_timestamp = batch.base_timestamp + max(timestamp_delta(records, span[0]) for span in kept)
+    pieces, begin, end = [], kept[0][0], kept[0][1]
+    for span in kept:
+        if span[0] > end:
+            pieces.append(records[begin:end])
+            begin = span[0]
+        end = span[1]
+    pieces.append(records[begin:end])
+    return _written(batch._replace(max_timestamp=max_timestamp), b"".join(pieces), len(kept))
+
+
+def _with_horizon(batch: BatchHeader, records: bytes, kept: list[RecordSpan], horizon_ms: int) -> Cleaned:
+    """The batch with the `kept` records and with a delete horizon."""
+    deltas = [timestamp_delta(records, span[0]) for span in kept]
+    max_timestamp = batch.max_timestamp
+    if not batch.attributes & TIMESTAMP_TYPE_BIT:
+        max_timestamp = batch.base_timestamp + max(deltas)
+    shift = batch.base_timestamp - horizon_ms
+    body = b"".join(
+        with_timestamp_delta(records, span[0], span[1], delta + shift) for span, delta in zip(kept, deltas, strict=True)
+    )
+    changed = batch._replace(
+        attributes=batch.attributes | DELETE_HORIZON_BIT, base_timestamp=horizon_ms, max_timestamp=max_timestamp
+    )
+    return _written(changed, body, len(kept))
+
+
+def _written(batch: BatchHeader, body: bytes, count: int) -> Cleaned:
+    code = batch.attributes & COMPRESSION_MASK
+    payload = compress(compression_name(code), body) if code else body
+    data = write_batch_header(batch._replace(record_count=count), payload)
+    return Cleaned(data, count, batch.max_timestamp)
+
+
+def _empty(batch: BatchHeader) -> Cleaned:
+    """The header alone: what Kafka writes for a batch of which only offsets and sequence numbers are needed."""
+    attributes = batch.attributes & ~(COMPRESSION_MASK | DELETE_HORIZON_BIT)
+    data = write_batch_header(batch._replace(attributes=attributes, base_timestamp=_NO_TIMESTAMP, record_count=0), b"")
+    return Cleaned(data, 0, batch.max_timestamp)

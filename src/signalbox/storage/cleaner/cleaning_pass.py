@@ -1,0 +1,138 @@
+"""A cleaning round as the worker does it: the map of the dirty part first, then the rewriting of group after group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+from signalbox.protocol.error_table import KafkaError
+from signalbox.protocol.records.batch_header import BatchHeader
+from signalbox.storage.cleaner.batch_filter import BatchFilter, marker_of, uncompressed_records
+from signalbox.storage.cleaner.batch_retention import RetentionRules
+from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions, TransactionScan
+from signalbox.storage.cleaner.cleaning_worker import (
+    CleanedTarget,
+    CleaningFault,
+    Mapped,
+    Rewritten,
+    SegmentSource,
+    WorkerLimits,
+)
+from signalbox.storage.cleaner.offset_map import LONGEST_PLAIN_KEY, OffsetMap, identity_of
+from signalbox.storage.cleaner.record_spans import record_spans
+from signalbox.storage.cleaner.segment_batches import batch_chunks
+from signalbox.storage.cleaner.segment_output import SegmentOutput
+from signalbox.storage.cleaner.throttle import Throttle
+from signalbox.storage.files.file_system import FileSystem
+from signalbox.storage.segments.segment_scan import scan_headers
+
+
+class CleaningPass:
+    """A `CleaningWorker` in the process of its caller."""
+
+    def __init__(self, file_system: FileSystem, throttle: Callable[[float], Throttle] = Throttle) -> None:
+        self._file_system = file_system
+        self._new_throttle = throttle
+        self.begin(WorkerLimits(0, 1, 1.0))
+
+    def begin(self, limits: WorkerLimits) -> None:
+        """A new round."""
+        self._buffer_bytes = limits.io_buffer_bytes
+        self._throttle = self._new_throttle(limits.bytes_per_second)
+        self._map = OffsetMap(limits.map_bytes)
+        self._scan: TransactionScan | None = None
+        self._map_transactions = CleanedTransactions([])
+        self._transactions: CleanedTransactions | None = None
+
+    def map_segment(self, source: SegmentSource) -> Mapped:
+        """Records at the offset that does not fit, and behind it, stay as they are in this round."""
+        for batch, data in self._batches(source):
+            if batch.last_offset < source.start_offset:
+                continue
+            if self._scan is None and (batch.is_transactional or batch.is_control):
+                return self._mapped(needs_scan=True)
+            full_at = self._map_batch(batch, data, source.start_offset)
+            self._map.latest_offset = batch.last_offset if full_at is None else full_at - 1
+            if full_at is not None:
+                return self._mapped(is_full=True)
+        self._map.latest_offset = max(self._map.latest_offset, source.next_offset - 1)  # the last offsets may be gone
+        return self._mapped()
+
+    def _mapped(self, is_full: bool = False, needs_scan: bool = False) -> Mapped:
+        return Mapped(self._map.latest_offset, self._map.utilization, is_full, needs_scan)
+
+    def _map_batch(self, batch: BatchHeader, data: memoryview, start_offset: int) -> int | None:
+        """Returns the offset of the first record that has no room in the map."""
+        if batch.is_control:
+            self._map_transactions.is_superfluous(batch, self._marker(data, batch))
+            return None
+        if self._map_transactions.is_aborted(batch):
+            return None
+        base_offset, offset_map, offsets = batch.base_offset, self._map, self._map.offsets
+        try:
+            for _, _, delta, key, _ in record_spans(uncompressed_records(data, batch), batch.record_count):
+                if key is None or base_offset + delta < start_offset:
+                    continue
+                identity = key if len(key) <= LONGEST_PLAIN_KEY else identity_of(key)
+                if identity in offsets:
+                    offsets[identity] = base_offset + delta
+                elif not offset_map.put(key, base_offset + delta):
+                    return base_offset + delta
+        except KafkaError as error:
+            raise _fault(batch, error) from None
+        return None
+
+    def begin_scan(self) -> None:
+        """What was found before is forgotten."""
+        self._scan = TransactionScan()
+        self._map_transactions = CleanedTransactions([])
+
+    def scan_segment(self, source: SegmentSource) -> int | None:
+        """Headers alone are read, and the markers."""
+        scan = self._scan
+        assert scan is not None
+        for batch in scan_headers(self._file_system, source.fd, source.position, source.end):
+            if batch.is_control:
+                data = memoryview(self._file_system.pread(source.fd, batch.size_bytes, batch.position))
+                scan.add(batch, self._marker(data, batch))
+            elif batch.is_transactional:
+                scan.add(batch, None)
+        self._map_transactions = CleanedTransactions(scan.aborted)
+        return scan.undecided_from
+
+    def _marker(self, data: memoryview, batch: BatchHeader) -> int | None:
+        try:
+            return marker_of(data, batch)
+        except KafkaError as error:
+            raise _fault(batch, error) from None
+
+    def rewrite(self, sources: Sequence[SegmentSource], target: CleanedTarget, rules: RetentionRules) -> Rewritten:
+        """The transactions of a round continue from group to group."""
+        if self._transactions is None:
+            self._transactions = CleanedTransactions(self._scan.aborted if self._scan else [])
+        batch_filter = BatchFilter(self._map, self._transactions, rules)
+        output = SegmentOutput(self._file_system, target, self._buffer_bytes, self._throttle.count)
+        bytes_read = records_read = records_kept = 0
+        for batch, data in chain.from_iterable(map(self._batches, sources)):
+            try:
+                cleaned = batch_filter.clean(data, batch)
+            except KafkaError as error:
+                raise _fault(batch, error) from None
+            bytes_read += batch.size_bytes
+            records_read += batch.record_count
+            records_kept += cleaned.kept
+            if len(cleaned.data):
+                output.add(cleaned, batch)
+        return Rewritten(output.complete(), bytes_read, records_read, records_kept)
+
+    def _batches(self, source: SegmentSource) -> chain[tuple[BatchHeader, memoryview]]:
+        chunks = batch_chunks(self._file_system, source, self._buffer_bytes, self._throttle.count)
+        return chain.from_iterable(chunks)
+
+    def close(self) -> None:
+        """Releases the map."""
+        self.begin(WorkerLimits(0, 1, 1.0))
+
+
+def _fault(batch: BatchHeader, error: KafkaError) -> CleaningFault:
+    return CleaningFault(f"the batch at offset {batch.base_offset} cannot be read: {error.message}")

@@ -1,0 +1,103 @@
+"""The port between the log cleaner, which decides and swaps files, and the worker, which reads and rewrites records.
+
+A worker has no names of files: it gets open files. So a worker process that outlives its broker for a moment cannot
+touch a file that the next broker has created under the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from signalbox.storage.cleaner.batch_retention import RetentionRules
+
+
+class CleaningFault(Exception):
+    """The records of a log cannot be compacted: corrupt, or not readable. The partition is not cleaned any more."""
+
+
+class WorkerLost(Exception):
+    """The worker process has ended; another round may succeed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSource:
+    """The batches of a segment's file between two positions. `start_offset`: records before it are not mapped;
+    `next_offset`: where the next segment begins."""
+
+    fd: int
+    position: int
+    end: int
+    start_offset: int
+    next_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedTarget:
+    """The empty files of the new segment."""
+
+    log_fd: int
+    index_fd: int
+    time_index_fd: int
+    base_offset: int
+    index_interval_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLimits:
+    """Memory in bytes, and the rate in bytes per second, read and written together."""
+
+    map_bytes: int
+    io_buffer_bytes: int
+    bytes_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """`latest_offset`: the log is in the map up to here. `is_full`: the map has no room for the rest. `needs_scan`:
+    the segment has transactional batches: scan all dirty segments, then map it again."""
+
+    latest_offset: int
+    utilization: float
+    is_full: bool = False
+    needs_scan: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The new segment's size, and what was read for it, in bytes and records."""
+
+    size_bytes: int
+    bytes_read: int
+    records_read: int
+    records_kept: int
+
+
+class CleaningWorker(Protocol):
+    """Calls block, so they are made in the background. All raise OSError, CleaningFault and WorkerLost."""
+
+    def begin(self, limits: WorkerLimits) -> None:
+        """Begins a round with an empty map."""
+        ...
+
+    def map_segment(self, source: SegmentSource) -> Mapped:
+        """Puts the keys of a dirty segment into the map; one call for each, in order."""
+        ...
+
+    def begin_scan(self) -> None:
+        """Begins to find the transactions of the dirty segments."""
+        ...
+
+    def scan_segment(self, source: SegmentSource) -> int | None:
+        """Finds those of one segment; one call for each, in order. Returns the first offset of those that have no
+        marker so far."""
+        ...
+
+    def rewrite(self, sources: Sequence[SegmentSource], target: CleanedTarget, rules: RetentionRules) -> Rewritten:
+        """Writes what is left of a group of segments to `target`, durably; one call for each group, in order."""
+        ...
+
+    def close(self) -> None:
+        """Ends the worker; a call that is running ends with WorkerLost."""
+        ...

@@ -41,7 +41,12 @@ class LogCleaner:
         self._clock = clock
         self._in_progress: set[TopicPartition] = set()
         self._uncleanable: dict[TopicPartition, tuple[Log, int]] = {}
+        self._stopped = False
         self.last = LastRound(chosen_at_ms=clock.now_ms())
+
+    def stop(self) -> None:
+        """Ends the rounds at their next step; none begins any more."""
+        self._stopped = True
 
     # -- the choice
 
@@ -79,7 +84,8 @@ class LogCleaner:
     def _is_cleanable(self, log: Log) -> bool:
         partition = log.topic_partition
         return (
-            log.online
+            not self._stopped
+            and log.online
             and log.config.compacts
             and self._logs.get(partition) is log
             and not self._logs.moves.is_moving(partition)

@@ -1,0 +1,73 @@
+"""The cleaner process: `python -m signalbox.storage.cleaner.worker_main FD`, started by the broker.
+
+It does what the broker asks over the socket FD, has a lower priority than the broker, and ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from dataclasses import replace
+from typing import Any
+
+from signalbox.storage.cleaner.cleaning_pass import CleaningPass
+from signalbox.storage.cleaner.cleaning_worker import CleanedTarget, CleaningFault, SegmentSource
+from signalbox.storage.cleaner.throttle import Throttle
+from signalbox.storage.cleaner.worker_messages import receive, send
+from signalbox.storage.files.file_system import RealFileSystem
+
+_NICENESS = 10  # the event loop of the broker comes first
+
+
+class _EndsWithParent(Throttle):
+    """The process ends when its broker has ended, also within a long call."""
+
+    def count(self, size_bytes: int) -> None:
+        if os.getppid() != _PARENT:
+            os._exit(1)
+        super().count(size_bytes)
+
+
+_PARENT = os.getppid()
+
+
+def serve(connection: socket.socket) -> None:
+    """Answers calls until the broker closes the connection."""
+    worker = CleaningPass(RealFileSystem(), _EndsWithParent)
+    while True:
+        try:
+            (method, arguments), fds = receive(connection)
+        except (EOFError, OSError):
+            return
+        try:
+            answer: Any = getattr(worker, method)(*_with_files(arguments, fds))
+        except (OSError, CleaningFault) as error:
+            answer = error
+        except Exception as error:
+            answer = CleaningFault(f"unexpected error in the cleaner process: {error!r}")
+        finally:
+            for fd in fds:
+                os.close(fd)
+        send(connection, answer)
+
+
+def _with_files(arguments: tuple[Any, ...], fds: list[int]) -> list[Any]:
+    """The arguments with the file descriptors of this process, which come in the same order."""
+    coming = iter(fds)
+
+    def filled(argument: Any) -> Any:
+        if isinstance(argument, SegmentSource):
+            return replace(argument, fd=next(coming))
+        if isinstance(argument, CleanedTarget):
+            return replace(argument, log_fd=next(coming), index_fd=next(coming), time_index_fd=next(coming))
+        if isinstance(argument, list):
+            return [filled(element) for element in argument]
+        return argument
+
+    return [filled(argument) for argument in arguments]
+
+
+if __name__ == "__main__":
+    os.nice(_NICENESS)
+    serve(socket.socket(fileno=int(sys.argv[1])))

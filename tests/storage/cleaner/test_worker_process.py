@@ -1,0 +1,138 @@
+"""The cleaner in a process of its own: the same rounds, and what happens when the process or the broker ends."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from signalbox.storage.cleaner.cleaning_worker import CleaningFault, SegmentSource, WorkerLimits, WorkerLost
+from signalbox.storage.cleaner.worker_process import ProcessWorker
+from signalbox.storage.files.file_system import RealFileSystem
+from tests.storage.cleaner.cleaning import LIMITS, CompactedLog, keyed
+
+
+@pytest.fixture
+def worker() -> Iterator[ProcessWorker]:
+    worker = ProcessWorker()
+    yield worker
+    worker.close()
+
+
+def filled(folder: Path, worker: ProcessWorker) -> CompactedLog:
+    log = CompactedLog(folder, file_system=RealFileSystem())
+    log.worker = worker
+    for number in range(60):
+        log.append(keyed({"a": f"{number}", f"k{number}": "x" * 100}), roll=False)
+    log.log.roll()
+    return log
+
+
+def test_rounds_of_several_logs_use_one_process(tmp_path: Path, worker: ProcessWorker) -> None:
+    processes = set()
+    for name in ("x", "y"):
+        log = filled(tmp_path / name, worker)
+        before = log.table()
+        assert log.clean()
+        assert log.table() == before
+        assert len(log.offsets()) == 61
+        processes.add(_pid(worker))
+    assert len(processes) == 1
+
+
+def test_a_round_whose_process_is_killed_is_aborted_and_the_next_one_succeeds(
+    tmp_path: Path, worker: ProcessWorker
+) -> None:
+    log = filled(tmp_path, worker)
+    before = log.table()
+    target = log.cleaner.next_log()
+    assert target is not None
+    cleaning = log.cleaner.clean(target, worker, LIMITS)
+    work = next(cleaning)
+    killed = False
+    with pytest.raises(StopIteration):
+        while True:
+            if not killed and list(tmp_path.rglob("*.cleaned")):
+                os.kill(_pid(worker), signal.SIGKILL)
+                killed = True
+            try:
+                result = work()
+            except Exception as error:
+                assert isinstance(error, WorkerLost)
+                work = cleaning.throw(error)
+            else:
+                work = cleaning.send(result)
+    assert killed
+    log.remove_retired()
+    assert not list(tmp_path.rglob("*.cleaned"))
+    assert log.logs.directories[0].online
+    assert log.clean()
+    assert log.table() == before
+
+
+def test_faults_come_back_as_they_are(tmp_path: Path, worker: ProcessWorker) -> None:
+    worker.begin(LIMITS)
+    path = tmp_path / "x"
+    path.write_bytes(bytes(100))
+    fd = os.open(path, os.O_RDONLY)
+    with pytest.raises(CleaningFault, match="no batch begins at position 0"):
+        worker.map_segment(SegmentSource(fd, 0, 100, 0, 1))
+    os.close(fd)
+    fd = os.open(tmp_path, os.O_RDONLY)
+    with pytest.raises(IsADirectoryError):
+        worker.map_segment(SegmentSource(fd, 0, 100, 0, 1))
+    os.close(fd)
+
+
+def test_a_call_without_a_process_is_lost(worker: ProcessWorker) -> None:
+    with pytest.raises(WorkerLost):
+        worker.begin_scan()
+
+
+_BROKER = """
+import sys
+from pathlib import Path
+from signalbox.storage.cleaner.cleaning_worker import WorkerLimits
+from signalbox.storage.cleaner.worker_process import ProcessWorker
+worker = ProcessWorker()
+worker.begin(WorkerLimits(1, 1, 1.0))
+print(worker._process.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_process_ends_with_its_broker() -> None:
+    broker = subprocess.Popen([sys.executable, "-c", _BROKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert broker.stdout is not None
+    pidfd = os.pidfd_open(int(broker.stdout.readline()))
+    broker.kill()
+    broker.wait()
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    assert poll.poll(30_000)
+    os.close(pidfd)
+    broker.stdout.close()
+
+
+def _pid(worker: ProcessWorker) -> int:
+    assert worker._process is not None
+    return worker._process.pid
+
+
+def test_a_process_that_waits_for_its_rate_can_be_closed(tmp_path: Path, worker: ProcessWorker) -> None:
+    log = filled(tmp_path, worker)
+    target = log.cleaner.next_log()
+    assert target is not None
+    cleaning = log.cleaner.clean(target, worker, WorkerLimits(1 << 20, 4096, 0.001))
+    next(cleaning)()
+    worker.close()
+    work = cleaning.send(None)
+    with pytest.raises(WorkerLost):
+        work()
+    cleaning.close()

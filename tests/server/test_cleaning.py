@@ -12,7 +12,7 @@ from signalbox.common.config.config_table import Value
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.server.cleaning import Cleaning
 from signalbox.storage.cleaner.cleaning_pass import CleaningPass
-from signalbox.storage.cleaner.cleaning_worker import WorkerLimits
+from signalbox.storage.cleaner.worker_port import WorkerLimits
 from signalbox.storage.cleaner.worker_process import ProcessWorker
 from signalbox.storage.config_rows import STORAGE_CONFIG
 from signalbox.storage.files.file_system import RealFileSystem
@@ -133,7 +133,7 @@ def test_without_threads_or_disabled_nothing_is_cleaned(tmp_path: Path, key: str
 
 
 def test_a_stop_ends_a_worker_that_waits_for_its_rate(tmp_path: Path) -> None:
-    broker = Broker(tmp_path, **{"log_cleaner_io_max_bytes_per_second": 1.0})
+    broker = Broker(tmp_path, log_cleaner_io_max_bytes_per_second=1.0)
 
     class Started(ProcessWorker):
         def begin(self, limits: WorkerLimits) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 from signalbox.common.config.config_table import Value
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
-from signalbox.storage.cleaner.cleaning_worker import CleaningWorker, WorkerLimits
 from signalbox.storage.cleaner.log_cleaner import LogCleaner
 from signalbox.storage.cleaner.log_cleaning import Work
 from signalbox.storage.cleaner.log_to_clean import LogToClean
+from signalbox.storage.cleaner.worker_port import CleaningWorker, WorkerLimits
 from signalbox.storage.files.background import Background, ThreadBackground
 
 _log = logging.getLogger(__name__)

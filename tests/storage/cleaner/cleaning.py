@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from signalbox.common.clock import ManualClock
 from signalbox.protocol.records.batch_header import iter_batch_headers
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.storage.cleaner.cleaning_pass import CleaningPass
-from signalbox.storage.cleaner.cleaning_worker import CleaningWorker, WorkerLimits
 from signalbox.storage.cleaner.log_cleaner import LogCleaner
 from signalbox.storage.cleaner.log_cleaning import Round
+from signalbox.storage.cleaner.worker_port import CleaningWorker, WorkerLimits
 from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.log import Log
@@ -62,11 +63,12 @@ def marker(producer_id: int, commit: bool, *, producer_epoch: int = 0, now_ms: i
     )
 
 
-def drive(cleaning: Round) -> None:
-    """Runs a round, and its work for the background at once."""
+def steps(cleaning: Round) -> Iterator[None]:
+    """Runs a round with its work for the background, and stops before each work."""
     try:
         work = next(cleaning)
         while True:
+            yield
             try:
                 result = work()
             except Exception as error:
@@ -75,6 +77,12 @@ def drive(cleaning: Round) -> None:
                 work = cleaning.send(result)
     except StopIteration:
         return
+
+
+def drive(cleaning: Round) -> None:
+    """Runs a complete round."""
+    for _ in steps(cleaning):
+        pass
 
 
 class CompactedLog:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from signalbox.storage.cleaner.cleaning_worker import WorkerLimits
-from signalbox.storage.cleaner.log_to_clean import LogToClean
 from signalbox.storage.cleaner.offset_map import ENTRY_BYTES
-from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, NO_LIMIT, CompactedLog, drive, keyed, marker, records_in
+from signalbox.storage.cleaner.worker_port import WorkerLimits
+from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, NO_LIMIT, CompactedLog, keyed, marker, records_in, steps
 from tests.storage.workbench import TP
 
 
@@ -164,13 +162,13 @@ def test_a_log_that_changes_during_a_round_is_left_as_it_is(tmp_path: Path, chan
     probe = filled(tmp_path / "probe")
     target = probe.cleaner.next_log()
     assert target is not None
-    total = sum(1 for _ in _steps(probe, target))
+    total = sum(1 for _ in steps(probe.cleaner.clean(target, probe.worker, LIMITS)))
     for step in range(total):
         log = filled(tmp_path / f"{step}")
         target = log.cleaner.next_log()
         assert target is not None
         expected: dict[bytes | None, bytes | None] = {}
-        for number, _ in enumerate(_steps(log, target)):
+        for number, _ in enumerate(steps(log.cleaner.clean(target, log.worker, LIMITS))):
             if number == step:
                 expected = _change(log, change)
         assert log.logs.directories[0].online
@@ -205,23 +203,6 @@ def _change(log: CompactedLog, change: str) -> dict[bytes | None, bytes | None]:
     return {r.key: r.value for r in records_in(log.log)}
 
 
-def _steps(log: CompactedLog, target: LogToClean) -> Iterator[None]:
-    """Runs a round, and stops before each work for the background."""
-    cleaning = log.cleaner.clean(target, log.worker, LIMITS)
-    try:
-        work = next(cleaning)
-        while True:
-            yield
-            try:
-                result = work()
-            except Exception as error:
-                work = cleaning.throw(error)
-            else:
-                work = cleaning.send(result)
-    except StopIteration:
-        return
-
-
 def test_an_error_of_the_disk_takes_the_directory_offline(tmp_path: Path) -> None:
     log = filled(tmp_path)
     log.file_system.fail("pwrite", path_part=".cleaned")  # type: ignore[attr-defined]
@@ -250,11 +231,3 @@ def test_a_reader_of_a_replaced_segment_finishes(tmp_path: Path) -> None:
     before = piece.records.read()
     assert log.clean()
     assert piece.records.read() == before
-
-
-def test_drive_is_complete(tmp_path: Path) -> None:
-    log = filled(tmp_path)
-    target = log.cleaner.next_log()
-    assert target is not None
-    assert log.cleaner.next_log() is None  # in progress
-    drive(log.cleaner.clean(target, log.worker, LIMITS))

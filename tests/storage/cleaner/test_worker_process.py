@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import select
 import signal
@@ -12,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.storage.cleaner.cleaning_worker import CleaningFault, SegmentSource, WorkerLimits, WorkerLost
+from signalbox.storage.cleaner.worker_port import CleaningFault, SegmentSource, WorkerLimits, WorkerLost
 from signalbox.storage.cleaner.worker_process import ProcessWorker
 from signalbox.storage.files.file_system import RealFileSystem
-from tests.storage.cleaner.cleaning import LIMITS, CompactedLog, keyed
+from tests.storage.cleaner.cleaning import LIMITS, CompactedLog, keyed, steps
 
 
 @pytest.fixture
@@ -47,28 +48,20 @@ def test_rounds_of_several_logs_use_one_process(tmp_path: Path, worker: ProcessW
 
 
 def test_a_round_whose_process_is_killed_is_aborted_and_the_next_one_succeeds(
-    tmp_path: Path, worker: ProcessWorker
+    tmp_path: Path, worker: ProcessWorker, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO)
     log = filled(tmp_path, worker)
     before = log.table()
     target = log.cleaner.next_log()
     assert target is not None
-    cleaning = log.cleaner.clean(target, worker, LIMITS)
-    work = next(cleaning)
     killed = False
-    with pytest.raises(StopIteration):
-        while True:
-            if not killed and list(tmp_path.rglob("*.cleaned")):
-                os.kill(_pid(worker), signal.SIGKILL)
-                killed = True
-            try:
-                result = work()
-            except Exception as error:
-                assert isinstance(error, WorkerLost)
-                work = cleaning.throw(error)
-            else:
-                work = cleaning.send(result)
+    for _ in steps(log.cleaner.clean(target, worker, LIMITS)):
+        if not killed and list(tmp_path.rglob("*.cleaned")):
+            os.kill(_pid(worker), signal.SIGKILL)
+            killed = True
     assert killed
+    assert "the cleaner process has ended" in caplog.text
     log.remove_retired()
     assert not list(tmp_path.rglob("*.cleaned"))
     assert log.logs.directories[0].online
@@ -98,7 +91,7 @@ def test_a_call_without_a_process_is_lost(worker: ProcessWorker) -> None:
 _BROKER = """
 import sys
 from pathlib import Path
-from signalbox.storage.cleaner.cleaning_worker import WorkerLimits
+from signalbox.storage.cleaner.worker_port import WorkerLimits
 from signalbox.storage.cleaner.worker_process import ProcessWorker
 worker = ProcessWorker()
 worker.begin(WorkerLimits(1, 1, 1.0))

@@ -2,7 +2,7 @@
 
 A batch that keeps all records stays as it is, byte for byte. Otherwise the records that stay are copied as they are:
 offsets and timestamps count from the base of the batch, which does not change, nor do its last offset, its sequence and
-its epochs. Only a new delete horizon, which takes the place of the base timestamp, makes the timestamps be written anew.
+its epochs. Timestamps are rewritten only if the batch gets a delete horizon, which replaces the base timestamp.
 Compressed records are decompressed first, and compressed again with the same codec.
 """
 
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from signalbox.protocol.records.batch_header import (
     COMPRESSION_MASK,
+    CONTROL_BIT,
     HEADER_SIZE,
     TIMESTAMP_TYPE_BIT,
     BatchHeader,
@@ -72,12 +73,12 @@ class BatchFilter:
 
     def clean(self, data: memoryview, batch: BatchHeader) -> Cleaned:
         """What is left of one batch. KafkaError CORRUPT_MESSAGE if its records cannot be read."""
-        marker = marker_of(data, batch) if batch.is_control else None
+        marker = marker_of(data, batch) if batch.attributes & CONTROL_BIT else None
         fate = fate_of(batch, marker, self._transactions, self._rules)
         if fate.drop_records or not batch.record_count:
             return _empty(batch) if fate.keep_empty else REMOVED
         records = uncompressed_records(data, batch)
-        if batch.is_control:
+        if batch.attributes & CONTROL_BIT:
             kept, tombstones = list(record_spans(records, batch.record_count)), False
         else:
             kept, tombstones = self._kept(records, batch)
@@ -118,9 +119,6 @@ def _needs_horizon(batch: BatchHeader, fate: BatchFate, tombstones: bool) -> boo
 
 def _with(batch: BatchHeader, records: bytes, kept: list[RecordSpan]) -> Cleaned:
     """The batch with the `kept` records alone."""
-    max_timestamp = batch.max_timestamp
-    if not batch.attributes & TIMESTAMP_TYPE_BIT:
-        max_timestamp = batch.base_timestamp + max(timestamp_delta(records, span[0]) for span in kept)
     pieces, begin, end = [], kept[0][0], kept[0][1]
     for span in kept:
         if span[0] > end:
@@ -128,30 +126,43 @@ def _with(batch: BatchHeader, records: bytes, kept: list[RecordSpan]) -> Cleaned
             begin = span[0]
         end = span[1]
     pieces.append(records[begin:end])
-    return _written(batch._replace(max_timestamp=max_timestamp), b"".join(pieces), len(kept))
+    return _written(batch, b"".join(pieces), len(kept), max_timestamp=_max_timestamp(batch, records, kept))
+
+
+def _max_timestamp(batch: BatchHeader, records: bytes, kept: list[RecordSpan]) -> int:
+    """The largest timestamp of the `kept` records. Usually it is that of the last one."""
+    if batch.attributes & TIMESTAMP_TYPE_BIT:
+        return batch.max_timestamp
+    largest, top = -(2**63), batch.max_timestamp - batch.base_timestamp
+    for span in reversed(kept):
+        delta = timestamp_delta(records, span[0])
+        if delta >= top:
+            return batch.max_timestamp
+        largest = max(largest, delta)
+    return batch.base_timestamp + largest
 
 
 def _with_horizon(batch: BatchHeader, records: bytes, kept: list[RecordSpan], horizon_ms: int) -> Cleaned:
     """The batch with the `kept` records and with a delete horizon."""
-    deltas = [timestamp_delta(records, span[0]) for span in kept]
-    max_timestamp = batch.max_timestamp
-    if not batch.attributes & TIMESTAMP_TYPE_BIT:
-        max_timestamp = batch.base_timestamp + max(deltas)
     shift = batch.base_timestamp - horizon_ms
     body = b"".join(
-        with_timestamp_delta(records, span[0], span[1], delta + shift) for span, delta in zip(kept, deltas, strict=True)
+        with_timestamp_delta(records, begin, end, timestamp_delta(records, begin) + shift) for begin, end, *_ in kept
     )
-    changed = batch._replace(
-        attributes=batch.attributes | DELETE_HORIZON_BIT, base_timestamp=horizon_ms, max_timestamp=max_timestamp
+    return _written(
+        batch,
+        body,
+        len(kept),
+        attributes=batch.attributes | DELETE_HORIZON_BIT,
+        base_timestamp=horizon_ms,
+        max_timestamp=_max_timestamp(batch, records, kept),
     )
-    return _written(changed, body, len(kept))
 
 
-def _written(batch: BatchHeader, body: bytes, count: int) -> Cleaned:
+def _written(batch: BatchHeader, body: bytes, count: int, **changes: int) -> Cleaned:
     code = batch.attributes & COMPRESSION_MASK
     payload = compress(compression_name(code), body) if code else body
-    data = write_batch_header(batch._replace(record_count=count), payload)
-    return Cleaned(data, count, batch.max_timestamp)
+    changed = batch._replace(record_count=count, **changes)
+    return Cleaned(write_batch_header(changed, payload), count, changed.max_timestamp)
 
 
 def _empty(batch: BatchHeader) -> Cleaned:

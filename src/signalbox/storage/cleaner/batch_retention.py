@@ -21,8 +21,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from struct import Struct
+from typing import NamedTuple
 
-from signalbox.protocol.records.batch_header import BatchHeader
+from signalbox.protocol.records.batch_header import CONTROL_BIT, BatchHeader
 from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions
 
 DELETE_HORIZON_BIT = 0x40  # the base timestamp of the batch is its delete horizon
@@ -40,8 +41,7 @@ class RetentionRules:
     last_records: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchFate:
+class BatchFate(NamedTuple):
     """`drop_records`: none is kept; `keep_empty`: the header is kept even without records; `new_horizon`: the batch
     needs a delete horizon if it has none."""
 
@@ -54,8 +54,10 @@ def fate_of(
     batch: BatchHeader, marker: int | None, transactions: CleanedTransactions, rules: RetentionRules
 ) -> BatchFate:
     """`marker`: the type of the control record of a control batch, None without one."""
-    keep_empty = batch.next_offset == rules.upper_bound_offset or _is_last_of_producer(batch, rules)
-    if not batch.is_control:
+    keep_empty = batch.base_offset + batch.last_offset_delta + 1 == rules.upper_bound_offset or (
+        batch.producer_id >= 0 and _is_last_of_producer(batch, rules)
+    )
+    if not batch.attributes & CONTROL_BIT:
         return BatchFate(transactions.is_aborted(batch), keep_empty)
     superfluous = transactions.is_superfluous(batch, marker)
     return BatchFate(superfluous and is_past_horizon(batch, rules.now_ms), keep_empty, superfluous)
@@ -80,7 +82,7 @@ def marker_type(key: bytes | None) -> int:
 
 
 def _is_last_of_producer(batch: BatchHeader, rules: RetentionRules) -> bool:
-    last = rules.last_records.get(batch.producer_id) if batch.producer_id >= 0 else None
+    last = rules.last_records.get(batch.producer_id)
     if last is None:
         return False
     last_offset, producer_epoch = last

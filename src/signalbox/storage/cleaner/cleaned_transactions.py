@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from signalbox.protocol.records.batch_header import BatchHeader
+from signalbox.protocol.records.batch_header import TRANSACTIONAL_BIT, BatchHeader
 
 ABORT_MARKER, COMMIT_MARKER = 0, 1
 
@@ -58,9 +58,9 @@ class CleanedTransactions:
 
     def is_aborted(self, batch: BatchHeader) -> bool:
         """Whether this batch of records was aborted."""
-        self._begin_until(batch.last_offset)
-        if not batch.is_transactional:
+        if not batch.attributes & TRANSACTIONAL_BIT:
             return False
+        self._begin_until(batch.last_offset)
         if batch.producer_id in self._aborted:
             self._aborted[batch.producer_id] = True
             return True

@@ -6,11 +6,16 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 
 from signalbox.protocol.error_table import KafkaError
-from signalbox.protocol.records.batch_header import BatchHeader
+from signalbox.protocol.records.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader
 from signalbox.storage.cleaner.batch_filter import BatchFilter, marker_of, uncompressed_records
 from signalbox.storage.cleaner.batch_retention import RetentionRules
 from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions, TransactionScan
-from signalbox.storage.cleaner.cleaning_worker import (
+from signalbox.storage.cleaner.offset_map import LONGEST_PLAIN_KEY, OffsetMap, identity_of
+from signalbox.storage.cleaner.record_spans import record_spans
+from signalbox.storage.cleaner.segment_batches import batch_chunks
+from signalbox.storage.cleaner.segment_output import SegmentOutput
+from signalbox.storage.cleaner.throttle import Throttle
+from signalbox.storage.cleaner.worker_port import (
     CleanedTarget,
     CleaningFault,
     Mapped,
@@ -18,13 +23,10 @@ from signalbox.storage.cleaner.cleaning_worker import (
     SegmentSource,
     WorkerLimits,
 )
-from signalbox.storage.cleaner.offset_map import LONGEST_PLAIN_KEY, OffsetMap, identity_of
-from signalbox.storage.cleaner.record_spans import record_spans
-from signalbox.storage.cleaner.segment_batches import batch_chunks
-from signalbox.storage.cleaner.segment_output import SegmentOutput
-from signalbox.storage.cleaner.throttle import Throttle
 from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.segments.segment_scan import scan_headers
+
+_OF_TRANSACTIONS = TRANSACTIONAL_BIT | CONTROL_BIT
 
 
 class CleaningPass:
@@ -49,7 +51,7 @@ class CleaningPass:
         for batch, data in self._batches(source):
             if batch.last_offset < source.start_offset:
                 continue
-            if self._scan is None and (batch.is_transactional or batch.is_control):
+            if batch.attributes & _OF_TRANSACTIONS and self._scan is None:
                 return self._mapped(needs_scan=True)
             full_at = self._map_batch(batch, data, source.start_offset)
             self._map.latest_offset = batch.last_offset if full_at is None else full_at - 1
@@ -63,7 +65,7 @@ class CleaningPass:
 
     def _map_batch(self, batch: BatchHeader, data: memoryview, start_offset: int) -> int | None:
         """Returns the offset of the first record that has no room in the map."""
-        if batch.is_control:
+        if batch.attributes & CONTROL_BIT:
             self._map_transactions.is_superfluous(batch, self._marker(data, batch))
             return None
         if self._map_transactions.is_aborted(batch):

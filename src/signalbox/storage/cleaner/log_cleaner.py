@@ -11,9 +11,9 @@ from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import KafkaError
-from signalbox.storage.cleaner.cleaning_worker import CleaningFault, CleaningWorker, WorkerLimits, WorkerLost
 from signalbox.storage.cleaner.log_cleaning import CleaningAborted, CleaningStats, LogCleaning, Round
 from signalbox.storage.cleaner.log_to_clean import LogToClean, log_to_clean
+from signalbox.storage.cleaner.worker_port import CleaningFault, CleaningWorker, WorkerLimits, WorkerLost
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.log import Log
 from signalbox.storage.log_manager import LogManager

@@ -16,7 +16,9 @@ from typing import Any
 
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.storage.cleaner.batch_retention import RetentionRules
-from signalbox.storage.cleaner.cleaning_worker import (
+from signalbox.storage.cleaner.log_to_clean import LogToClean
+from signalbox.storage.cleaner.segment_groups import group_segments
+from signalbox.storage.cleaner.worker_port import (
     CleanedTarget,
     CleaningWorker,
     Mapped,
@@ -24,8 +26,6 @@ from signalbox.storage.cleaner.cleaning_worker import (
     SegmentSource,
     WorkerLimits,
 )
-from signalbox.storage.cleaner.log_to_clean import LogToClean
-from signalbox.storage.cleaner.segment_groups import group_segments
 from signalbox.storage.files.file_names import CLEANED_FILES, CLEANED_SUFFIX, GAP_OFFSET_FILE
 from signalbox.storage.files.open_files import OpenFile
 from signalbox.storage.segments.segment import Segment

@@ -1,4 +1,4 @@
-"""Which log is compacted next (Kafka's LogCleanerManager): how much of it is dirty, and how much of that may be cleaned.
+"""Which log is compacted next (Kafka's LogCleanerManager): how much of it is dirty, how much of that may be cleaned.
 
 The dirty part begins where the last round ended (`cleaner-offset-checkpoint`). What may not be cleaned: the active
 segment, what is not committed or belongs to an open transaction, and segments with records that are younger than

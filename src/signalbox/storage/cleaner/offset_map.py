@@ -3,7 +3,7 @@
 Kafka's map has 24 bytes for each key: a hash of 16 bytes and the offset. In Python a table of that kind costs a
 microsecond for each operation, a dictionary a tenth of it but about seven times the memory. So the same buffer holds
 fewer keys, and a log with more of them is compacted in more rounds (decision 0046). A short key is its own entry. Of a
-longer key the entry has a hash of 128 bits, as in Kafka, but one for which nobody can construct a collision.
+longer key the entry has a hash of 128 bits, as in Kafka, but one for which no collisions can be constructed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def identity_of(key: bytes) -> Identity:
 
 class OffsetMap:
     """`budget_bytes`: the memory that the entries may use. `offsets` is read directly where a call for each record
-    would cost too much; keys are added by `put` alone. `latest_offset`: the offset up to which the log is in the map."""
+    would cost too much; keys are added by `put` alone. `latest_offset`: the log is in the map up to this offset."""
 
     __slots__ = ("_budget_bytes", "_used_bytes", "latest_offset", "offsets")
 

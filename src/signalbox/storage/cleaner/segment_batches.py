@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from crc32c import crc32c
 
 from signalbox.protocol.records.batch_header import HEADER_SIZE, BatchHeader
-from signalbox.storage.cleaner.cleaning_worker import CleaningFault, SegmentSource
+from signalbox.storage.cleaner.worker_port import CleaningFault, SegmentSource
 from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.segments.segment_scan import CRC_START, header_at
 

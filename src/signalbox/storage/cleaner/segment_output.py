@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from signalbox.protocol.records.batch_header import BatchHeader
 from signalbox.storage.cleaner.batch_filter import Cleaned
-from signalbox.storage.cleaner.cleaning_worker import CleanedTarget
+from signalbox.storage.cleaner.worker_port import CleanedTarget
 from signalbox.storage.files.file_system import FileSystem, write_fully
 from signalbox.storage.files.open_files import OpenFiles
 from signalbox.storage.segments.segment import Disk, Segment

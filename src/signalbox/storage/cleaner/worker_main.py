@@ -5,6 +5,7 @@ It does what the broker asks over the socket FD, has a lower priority than the b
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
@@ -12,9 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from signalbox.storage.cleaner.cleaning_pass import CleaningPass
-from signalbox.storage.cleaner.cleaning_worker import CleanedTarget, CleaningFault, SegmentSource
 from signalbox.storage.cleaner.throttle import Throttle
 from signalbox.storage.cleaner.worker_messages import receive, send
+from signalbox.storage.cleaner.worker_port import CleanedTarget, CleaningFault, SegmentSource
 from signalbox.storage.files.file_system import RealFileSystem
 
 _NICENESS = 10  # the event loop of the broker comes first
@@ -70,4 +71,5 @@ def _with_files(arguments: tuple[Any, ...], fds: list[int]) -> list[Any]:
 
 if __name__ == "__main__":
     os.nice(_NICENESS)
+    gc.disable()  # nothing here has cycles, and the map is large
     serve(socket.socket(fileno=int(sys.argv[1])))

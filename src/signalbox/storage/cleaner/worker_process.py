@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from signalbox.storage.cleaner.batch_retention import RetentionRules
-from signalbox.storage.cleaner.cleaning_worker import (
+from signalbox.storage.cleaner.worker_messages import receive, send
+from signalbox.storage.cleaner.worker_port import (
     CleanedTarget,
     Mapped,
     Rewritten,
@@ -18,7 +19,6 @@ from signalbox.storage.cleaner.cleaning_worker import (
     WorkerLimits,
     WorkerLost,
 )
-from signalbox.storage.cleaner.worker_messages import receive, send
 
 
 class ProcessWorker:

@@ -1,0 +1,83 @@
+"""The choice of the next log, and logs that cannot be cleaned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from signalbox.common.ids import TopicPartition
+from signalbox.storage.cleaner.log_cleaner import LogCleaner
+from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, CompactedLog, drive, keyed
+from tests.storage.workbench import TOPIC_ID, TP
+
+OTHER = TopicPartition("other", 0)
+
+
+def two_logs(tmp_path: Path) -> CompactedLog:
+    """`flights` is clean up to its half, `other` is dirty."""
+    log = CompactedLog(tmp_path)
+    for _ in range(2):
+        log.append(keyed({"a": "1"}))
+    log.log.body.compacted_to = 1
+    log.log.update_config(replace(COMPACTED, min_cleanable_dirty_ratio=0.4))
+    other = log.logs.create(OTHER, TOPIC_ID, COMPACTED)
+    for _ in range(2):
+        other.append_as_leader(keyed({"a": "1"}), 0, log.clock.now_ms())
+        log.logs.flush_appends()
+        other.roll()
+    other.high_watermark = other.log_end_offset
+    return log
+
+
+def test_the_dirtiest_log_is_next_and_each_is_cleaned_once(tmp_path: Path) -> None:
+    log = two_logs(tmp_path)
+    chosen = []
+    while (target := log.cleaner.next_log()) is not None:
+        chosen.append(target.log.topic_partition)
+        drive(log.cleaner.clean(target, log.worker, LIMITS))
+    assert chosen == [OTHER, TP]
+    assert log.cleaner.last.dirtiest_ratio == 0.0
+
+
+def test_a_log_in_a_round_is_not_chosen_again(tmp_path: Path) -> None:
+    log = two_logs(tmp_path)
+    targets = [log.cleaner.next_log() for _ in range(3)]
+    assert [target and target.log.topic_partition for target in targets] == [OTHER, TP, None]
+    log.cleaner.stop()
+    assert targets[0] is not None
+    drive(log.cleaner.clean(targets[0], log.worker, LIMITS))
+    assert targets[0].log.body.compacted_to == 0  # aborted
+
+
+@pytest.mark.parametrize("policy", [("delete",), ("compact", "delete")])
+def test_logs_without_compaction_are_not_chosen(tmp_path: Path, policy: tuple[str, ...]) -> None:
+    log = two_logs(tmp_path)
+    for each in log.logs:
+        each.update_config(replace(COMPACTED, cleanup_policy=policy))
+    assert (log.cleaner.next_log() is None) is (policy == ("delete",))
+
+
+def test_an_uncleanable_log_is_reported_and_others_are_cleaned(tmp_path: Path) -> None:
+    log = two_logs(tmp_path)
+    other = log.logs.get(OTHER)
+    assert other is not None
+    path = Path(other.body.segments[0].path(".log"))
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    while (target := log.cleaner.next_log()) is not None:
+        drive(log.cleaner.clean(target, log.worker, LIMITS))
+    assert log.log.body.compacted_to == 2
+    assert other.body.compacted_to == 0
+    directory = other.body.directory
+    assert log.cleaner.uncleanable(directory) == [other]
+    assert log.cleaner.uncleanable_bytes(directory) == sum(s.written for s in other.body.segments)
+    log.logs.delete(OTHER)
+    assert log.cleaner.uncleanable(directory) == []
+
+
+def test_logs_of_a_directory_that_fails_are_passed_over(tmp_path: Path) -> None:
+    log = two_logs(tmp_path)
+    log.logs.directories[0].fail(OSError("broken"), "testing")
+    target = LogCleaner(log.logs, log.clock).next_log()
+    assert target is None or target.log.online

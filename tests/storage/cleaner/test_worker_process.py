@@ -88,6 +88,14 @@ def test_a_call_without_a_process_is_lost(worker: ProcessWorker) -> None:
         worker.begin_scan()
 
 
+def test_the_reason_of_a_process_that_cannot_start_is_reported(
+    worker: ProcessWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/usr/bin/env")
+    with pytest.raises(WorkerLost, match="has ended .*env: "):
+        worker.begin(LIMITS)
+
+
 _BROKER = """
 import sys
 from pathlib import Path
@@ -102,6 +110,7 @@ sys.stdin.read()
 
 def test_the_process_ends_with_its_broker() -> None:
     broker = subprocess.Popen([sys.executable, "-c", _BROKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert broker.stdin is not None
     assert broker.stdout is not None
     pidfd = os.pidfd_open(int(broker.stdout.readline()))
     broker.kill()
@@ -111,6 +120,7 @@ def test_the_process_ends_with_its_broker() -> None:
     assert poll.poll(30_000)
     os.close(pidfd)
     broker.stdout.close()
+    broker.stdin.close()
 
 
 def _pid(worker: ProcessWorker) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from signalbox.storage.cleaner.worker_port import (
     WorkerLost,
 )
 
+_SHOWN_CHARACTERS = 300
+
 
 class ProcessWorker:
     """The process starts with a round, if it is not running, and ends with `close`, or with this process. One thread
@@ -28,10 +31,11 @@ class ProcessWorker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: socket.socket | None = None
+        self._call_lock = threading.Lock()
 
     def begin(self, limits: WorkerLimits) -> None:
         """Starts the process if there is none."""
-        if self._process is None or self._process.poll() is not None:
+        if self._process is None:
             self._start()
         self._call("begin", limits)
 
@@ -52,28 +56,48 @@ class ProcessWorker:
 
     def close(self) -> None:
         """Kills the process: what it was writing is removed by the round, or by the next start."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        process = self._process
+        if process is None:
+            return
+        process.kill()
+        with self._call_lock:  # a call that is running ends with the process
+            self._end()
+
+    def _end(self) -> str:
+        """Releases what belongs to a process that has ended or is about to; returns its error output."""
+        process, connection = self._process, self._connection
+        self._process = self._connection = None
+        if process is None or connection is None:
+            return ""
+        connection.close()
+        process.kill()
+        _, errors = process.communicate()
+        return errors.decode(errors="replace").strip()[-_SHOWN_CHARACTERS:]
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-m", "signalbox.storage.cleaner.worker_main", str(theirs.fileno())]
         with theirs:
+            # It must not share the broker's output, on which a supervisor may wait, or which is locked.
             self._process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
+                command,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
             )
         self._connection = ours
 
     def _call(self, method: str, *arguments: Any) -> Any:
-        if self._connection is None:
-            raise WorkerLost("the cleaner process is not running")
-        try:
-            send(self._connection, (method, arguments), list(_files_of(arguments)))
-            answer, _ = receive(self._connection)
-        except (EOFError, OSError) as error:
-            self.close()
-            raise WorkerLost(f"the cleaner process has ended ({error!r})") from None
+        with self._call_lock:
+            if self._connection is None:
+                raise WorkerLost("the cleaner process is not running")
+            try:
+                send(self._connection, (method, arguments), list(_files_of(arguments)))
+                answer, _ = receive(self._connection)
+            except (EOFError, OSError) as error:
+                raise WorkerLost(f"the cleaner process has ended ({error!r}): {self._end()}") from None
         if isinstance(answer, Exception):
             raise answer
         return answer

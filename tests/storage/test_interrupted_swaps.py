@@ -77,12 +77,12 @@ def committed(log: CompactedLog) -> dict[str, str | None]:
 
 
 def test_a_kill_at_each_change_of_the_disk_loses_nothing(tmp_path: Path) -> None:
-    whole = filled(tmp_path / "whole", MortalFileSystem())
-    assert isinstance(whole.file_system, MortalFileSystem)
-    expected, before = committed(whole), len(whole.file_system.changes)
-    assert whole.clean()
-    changes = whole.file_system.changes[before:]
-    assert committed(whole) == expected
+    uninterrupted = filled(tmp_path / "uninterrupted", MortalFileSystem())
+    assert isinstance(uninterrupted.file_system, MortalFileSystem)
+    expected, before = committed(uninterrupted), len(uninterrupted.file_system.changes)
+    assert uninterrupted.clean()
+    changes = uninterrupted.file_system.changes[before:]
+    assert committed(uninterrupted) == expected
     assert {"rename .swap", "rename .deleted", "rename .log", "pwrite", "fsync"} <= set(changes)
     for step in range(len(changes)):
         log = filled(tmp_path / f"{step}", file_system := MortalFileSystem())
@@ -92,7 +92,7 @@ def test_a_kill_at_each_change_of_the_disk_loses_nothing(tmp_path: Path) -> None
         log.kill()
         survivor = CompactedLog(tmp_path / f"{step}")
         assert committed(survivor) == expected, changes[step]
-        assert survivor.log.log_end_offset == whole.log.log_end_offset, changes[step]
+        assert survivor.log.log_end_offset == uninterrupted.log.log_end_offset, changes[step]
         names = [path.name for path in (tmp_path / f"{step}").rglob("0*")]
         assert not [name for name in names if name.endswith((".cleaned", ".swap"))]
         assert survivor.clean() or survivor.log.body.compacted_to

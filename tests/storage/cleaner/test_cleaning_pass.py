@@ -9,9 +9,8 @@ import pytest
 
 from signalbox.protocol.records.batch_header import read_batch_header, write_batch_header
 from signalbox.storage.cleaner.batch_retention import RetentionRules
-from signalbox.storage.cleaner.cleaning_pass import CleaningPass
+from signalbox.storage.cleaner.cleaning_pass import CleaningPass, Throttle
 from signalbox.storage.cleaner.offset_map import ENTRY_BYTES
-from signalbox.storage.cleaner.throttle import Throttle
 from signalbox.storage.cleaner.worker_port import CleanedTarget, CleaningFault, Mapped, SegmentSource, WorkerLimits
 from signalbox.storage.files.file_system import RealFileSystem
 from tests.storage.cleaner.cleaning import LIMITS, CompactedLog, keyed, marker
@@ -95,3 +94,14 @@ def test_records_that_cannot_be_read_are_faults(tmp_path: Path) -> None:
         worker.map_segment(SegmentSource(fd, 0, len(data), 0, 1))
     os.close(fd)
     assert worker._mapped() == Mapped(-1, 0.0)
+
+
+def test_the_rate_is_kept_over_the_whole_time() -> None:
+    now, pauses = [100.0], []  # type: ignore[var-annotated]
+    throttle = Throttle(1_000.0, lambda: now[0], pauses.append)
+    throttle.count(500)
+    now[0] += 0.5
+    throttle.count(100)
+    now[0] += 10
+    throttle.count(5_000)
+    assert [round(pause, 3) for pause in pauses] == [0.5, 0.1]

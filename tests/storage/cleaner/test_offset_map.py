@@ -1,4 +1,4 @@
-"""The map stays within its memory, and long keys are told apart."""
+"""The map stays within its memory, and long keys are distinguished."""
 
 from __future__ import annotations
 

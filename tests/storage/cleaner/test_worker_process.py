@@ -92,7 +92,7 @@ def test_the_reason_of_a_process_that_cannot_start_is_reported(
     worker: ProcessWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/usr/bin/env")
-    with pytest.raises(WorkerLost, match="has ended .*env: "):
+    with pytest.raises(WorkerLost, match=r"has ended .*env: "):
         worker.begin(LIMITS)
 
 

@@ -26,7 +26,11 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.slow, pytest.mark.spec("D6")
 NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 TOPIC = "accounts"
 KEYS = 200
-SETTINGS: Mapping[str, str] = {**QUICK, "log.cleaner.backoff.ms": "20", "log.flush.offset.checkpoint.interval.ms": "100"}
+SETTINGS: Mapping[str, str] = {
+    **QUICK,
+    "log.cleaner.backoff.ms": "20",
+    "log.flush.offset.checkpoint.interval.ms": "100",
+}
 COMPACTED: Mapping[str, str] = {
     "cleanup.policy": "compact",
     "segment.bytes": "60000",
@@ -155,22 +159,25 @@ def test_a_million_commits_leave_a_small_offsets_topic(tmp_path: Path) -> None:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
         admin.create_topics([NewTopic("t", partitions, 1)], operation_timeout=60)["t"].result(60)
         folder = cluster.brokers[1].folder / "data" / "__consumer_offsets-0"
+        consumer = Consumer({"bootstrap.servers": cluster.bootstrap(), "group.id": "g", "log_level": 2})
+        positions = [TopicPartition("t", number) for number in range(partitions)]
+        consumer.committed(positions, timeout=60)  # looks the coordinator up, which creates the topic
         with dial(cluster, 1) as wire:
-            until(lambda: _commit(wire, partitions, 0), "a commit")
             for number in range(1, requests + 1):
                 assert _commit(wire, partitions, number)
         until(lambda: sum(path.stat().st_size for path in folder.glob("*.log")) < 3 << 20, "a small log")
         cluster.kill(1)
         cluster.start_broker(1)
-        consumer = Consumer({"bootstrap.servers": cluster.bootstrap(), "group.id": "g", "log_level": 2})
-        committed = consumer.committed([TopicPartition("t", number) for number in range(partitions)], timeout=60)
+        committed = consumer.committed(positions, timeout=60)
         assert {position.offset for position in committed} == {requests}
         consumer.close()
 
 
 def _commit(wire: Wire, partitions: int, offset: int) -> bool:
     positions = [
-        OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=number, committed_offset=offset, committed_metadata="")
+        OffsetCommitRequest.OffsetCommitRequestPartition(
+            partition_index=number, committed_offset=offset, committed_metadata=""
+        )
         for number in range(partitions)
     ]
     topic = OffsetCommitRequest.OffsetCommitRequestTopic(name="t", partitions=positions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from itertools import chain
 
@@ -14,7 +15,6 @@ from signalbox.storage.cleaner.offset_map import LONGEST_PLAIN_KEY, OffsetMap, i
 from signalbox.storage.cleaner.record_spans import record_spans
 from signalbox.storage.cleaner.segment_batches import batch_chunks
 from signalbox.storage.cleaner.segment_output import SegmentOutput
-from signalbox.storage.cleaner.throttle import Throttle
 from signalbox.storage.cleaner.worker_port import (
     CleanedTarget,
     CleaningFault,
@@ -27,6 +27,30 @@ from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.segments.segment_scan import scan_headers
 
 _OF_TRANSACTIONS = TRANSACTIONAL_BIT | CONTROL_BIT
+
+
+class Throttle:
+    """Limits the rate of reads and writes (`log.cleaner.io.max.bytes.per.second`): the average since the throttle was
+    created."""
+
+    def __init__(
+        self,
+        bytes_per_second: float,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._bytes_per_second = bytes_per_second
+        self._now = now
+        self._sleep = sleep
+        self._started = now()
+        self._bytes = 0
+
+    def count(self, size_bytes: int) -> None:
+        """Waits until `size_bytes` more are within the rate."""
+        self._bytes += size_bytes
+        ahead_s = self._started + self._bytes / self._bytes_per_second - self._now()
+        if ahead_s > 0:
+            self._sleep(ahead_s)
 
 
 class CleaningPass:

@@ -139,7 +139,7 @@ class LogCleaner:
         return self._logs.directories
 
     def uncleanable_bytes(self, directory: LogDirectory) -> int:
-        """The bytes that would be cleaned in these logs."""
+        """The bytes that would be cleaned in these logs. Yields."""
         now_ms = self._clock.now_ms()
         total = 0
         for log in self.uncleanable(directory):

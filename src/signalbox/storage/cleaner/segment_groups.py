@@ -1,4 +1,4 @@
-"""Which segments are compacted into one: neighbours that together do not exceed the limits of a segment.
+"""Which segments are compacted into one: consecutive ones that together do not exceed the limits of a segment.
 
 They are measured as they are, before the compaction, so that a new segment is never too large. All but the dirty ones
 have been compacted before: without the grouping a log would have more and more small segments.

@@ -12,8 +12,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from signalbox.storage.cleaner.cleaning_pass import CleaningPass
-from signalbox.storage.cleaner.throttle import Throttle
+from signalbox.storage.cleaner.cleaning_pass import CleaningPass, Throttle
 from signalbox.storage.cleaner.worker_messages import receive, send
 from signalbox.storage.cleaner.worker_port import CleanedTarget, CleaningFault, SegmentSource
 from signalbox.storage.files.file_system import RealFileSystem

@@ -15,12 +15,12 @@ _LENGTH = Struct(">I")
 MOST_FILES = 64  # of a message: those of a group of segments and of the new one
 
 
-def send(connection: socket.socket, message: object, fds: Sequence[int] = ()) -> None:
+def send(connection: socket.socket, message: object, files: Sequence[int] = ()) -> None:
     """Sends a message. OSError if the other end is gone."""
     data = pickle.dumps(message)
     head = _LENGTH.pack(len(data))
-    if fds:
-        socket.send_fds(connection, [head], list(fds))
+    if files:
+        socket.send_fds(connection, [head], list(files))
     else:
         connection.sendall(head)
     connection.sendall(data)
@@ -28,9 +28,9 @@ def send(connection: socket.socket, message: object, fds: Sequence[int] = ()) ->
 
 def receive(connection: socket.socket) -> tuple[Any, list[int]]:
     """The next message and its files, which the caller closes. EOFError if the other end is gone."""
-    head, fds, _, _ = socket.recv_fds(connection, _LENGTH.size, MOST_FILES)
+    head, files, _, _ = socket.recv_fds(connection, _LENGTH.size, MOST_FILES)
     head += _exactly(connection, _LENGTH.size - len(head))
-    return pickle.loads(_exactly(connection, _LENGTH.unpack(head)[0])), list(fds)
+    return pickle.loads(_exactly(connection, _LENGTH.unpack(head)[0])), list(files)
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes:

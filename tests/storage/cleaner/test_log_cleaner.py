@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.ids import TopicPartition
 from signalbox.storage.cleaner.log_cleaner import LogCleaner
+from signalbox.storage.cleaner.log_to_clean import LogToClean
 from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, CompactedLog, drive, keyed
 from tests.storage.workbench import TOPIC_ID, TP
 
@@ -81,3 +83,26 @@ def test_logs_of_a_directory_that_fails_are_passed_over(tmp_path: Path) -> None:
     log.logs.directories[0].fail(OSError("broken"), "testing")
     target = LogCleaner(log.logs, log.clock).next_log()
     assert target is None or target.log.online
+
+
+def test_a_log_that_is_deleted_while_its_producers_are_read_is_passed_over(tmp_path: Path) -> None:
+    log = two_logs(tmp_path)
+    log.append(*(keyed({"a": "1"}, producer=(number, 0, 0)) for number in range(3)))
+    chosen: list[LogToClean | None] = []
+    task = CooperativeTask(lambda: chosen.append(log.cleaner.next_log()))
+    task.switch()
+    log.logs.delete(TP)
+    while not task.dead:
+        task.switch()
+    assert chosen[0] is not None
+    assert chosen[0].log.topic_partition == OTHER
+    assert all(directory.online for directory in log.logs.directories)
+
+
+def test_a_log_that_is_truncated_before_its_round_begins_is_left_as_it_is(tmp_path: Path) -> None:
+    log = two_logs(tmp_path)
+    target = log.cleaner.next_log()
+    assert target is not None
+    target.log.truncate_to(1)
+    drive(log.cleaner.clean(target, log.worker, LIMITS))
+    assert target.log.body.compacted_to == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.storage.cleaner.log_to_clean import log_to_clean
+from signalbox.storage.cleaner.log_to_clean import first_open_transaction, log_to_clean
 from tests.storage.cleaner.cleaning import COMPACTED, CompactedLog, keyed
 
 
@@ -21,7 +21,7 @@ def filled(tmp_path: Path, segments: int = 4) -> CompactedLog:
 
 
 def bounds(log: CompactedLog) -> tuple[int, int]:
-    target = log_to_clean(log.log, log.clock.now_ms())
+    target = log_to_clean(log.log, log.clock.now_ms(), first_open_transaction(log.log))
     return target.first_dirty_offset, target.upper_bound_offset
 
 

@@ -12,7 +12,7 @@ from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import KafkaError
 from signalbox.storage.cleaner.log_cleaning import CleaningAborted, CleaningStats, LogCleaning, Round
-from signalbox.storage.cleaner.log_to_clean import LogToClean, log_to_clean
+from signalbox.storage.cleaner.log_to_clean import LogToClean, first_open_transaction, log_to_clean
 from signalbox.storage.cleaner.worker_port import CleaningFault, CleaningWorker, WorkerLimits, WorkerLost
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.log import Log
@@ -67,12 +67,15 @@ class LogCleaner:
     def _targets(self, now_ms: int) -> Iterator[LogToClean]:
         """Yields."""
         for log in self._logs:
-            yield_if_due()
             if not self._may_clean(log):
+                continue
+            undecided_from = first_open_transaction(log)
+            yield_if_due()
+            if not self._may_clean(log):  # otherwise its files may be gone
                 continue
             try:
                 with log.body.directory.guard(f"measuring {log.body.folder}"):
-                    target = log_to_clean(log, now_ms)
+                    target = log_to_clean(log, now_ms, undecided_from)
             except KafkaError:
                 continue  # its directory is offline now, or no file descriptor is free
             yield target
@@ -139,7 +142,7 @@ class LogCleaner:
         return self._logs.directories
 
     def uncleanable_bytes(self, directory: LogDirectory) -> int:
-        """The bytes that would be cleaned in these logs. Yields."""
+        """The bytes that would be cleaned in these logs."""
         now_ms = self._clock.now_ms()
         total = 0
         for log in self.uncleanable(directory):

@@ -70,7 +70,7 @@ class LogCleaning:
         self._limits = limits
         self._now_ms = now_ms
         self._is_current = is_current
-        self._truncations = self._body.truncations
+        self._truncations = target.truncations
         self._upper_bound = target.upper_bound_offset
 
     def run(self) -> Round:

@@ -8,7 +8,6 @@ its oldest dirty records are older than `max.compaction.lag.ms`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from signalbox.common.cooperative_task import yield_if_due
@@ -17,13 +16,16 @@ from signalbox.storage.log_body import LogBody
 from signalbox.storage.producers.producer_state import NO_OFFSET
 from signalbox.storage.segments.segment import Segment
 
+NEVER = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class LogToClean:
     """`upper_bound_offset`: the first offset that may not be cleaned, where a segment begins. `overdue_ms`: for how
-    long records have been dirty beyond `max.compaction.lag.ms`."""
+    long records have been dirty beyond `max.compaction.lag.ms`. `truncations`: of the log, when this was determined."""
 
     log: Log
+    truncations: int
     first_dirty_offset: int
     upper_bound_offset: int
     clean_bytes: int
@@ -43,11 +45,21 @@ class LogToClean:
         return due_by_time or self.dirty_ratio > self.log.config.min_cleanable_dirty_ratio
 
 
-def log_to_clean(log: Log, now_ms: int) -> LogToClean:
-    """The state of one log. Yields. OSError."""
+def first_open_transaction(log: Log) -> int:
+    """The first offset of the open transactions, `NEVER` without one. Yields: the log may have changed."""
+    first_offset = NEVER
+    for entry in list(log.producers.values()):
+        if entry.transaction_first_offset != NO_OFFSET:
+            first_offset = min(first_offset, entry.transaction_first_offset)
+        yield_if_due()
+    return first_offset
+
+
+def log_to_clean(log: Log, now_ms: int, undecided_from: int = NEVER) -> LogToClean:
+    """The state of one log. OSError."""
     body = log.body
     first_dirty = first_dirty_offset(log)
-    bounds = [log.high_watermark, body.segments.active.base_offset, *_open_transactions(body)]
+    bounds = [log.high_watermark, body.segments.active.base_offset, undecided_from]
     if body.config.min_compaction_lag_ms > 0:
         youngest_ms = now_ms - body.config.min_compaction_lag_ms
         young = (s.base_offset for s in _dirty_segments(body, first_dirty) if s.max_timestamp > youngest_ms)
@@ -57,7 +69,9 @@ def log_to_clean(log: Log, now_ms: int) -> LogToClean:
     clean_bytes = sum(s.written for s in segments if s.base_offset < first_dirty)
     dirty = [s for s in _dirty_segments(body, first_dirty) if s.base_offset < upper_bound]
     overdue_ms = _overdue_ms(body, first_dirty, now_ms)
-    return LogToClean(log, first_dirty, upper_bound, clean_bytes, sum(s.written for s in dirty), overdue_ms)
+    return LogToClean(
+        log, body.truncations, first_dirty, upper_bound, clean_bytes, sum(s.written for s in dirty), overdue_ms
+    )
 
 
 def first_dirty_offset(log: Log) -> int:
@@ -70,16 +84,6 @@ def _dirty_segments(body: LogBody, first_dirty: int) -> list[Segment]:
     """All but the active one, the one that contains `first_dirty` included."""
     segments = body.segments
     return [segments[slot] for slot in range(segments.slot_of(first_dirty), len(segments) - 1)]
-
-
-def _open_transactions(body: LogBody) -> Iterable[int]:
-    """The first offsets of open transactions. Yields."""
-    first_offsets = []
-    for entry in list(body.producers.entries.values()):
-        if entry.transaction_first_offset != NO_OFFSET:
-            first_offsets.append(entry.transaction_first_offset)
-        yield_if_due()
-    return first_offsets
 
 
 def _overdue_ms(body: LogBody, first_dirty: int, now_ms: int) -> int:

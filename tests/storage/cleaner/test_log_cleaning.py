@@ -10,7 +10,7 @@ import pytest
 from signalbox.storage.cleaner.offset_map import ENTRY_BYTES
 from signalbox.storage.cleaner.worker_port import WorkerLimits
 from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, NO_LIMIT, CompactedLog, keyed, marker, records_in, steps
-from tests.storage.workbench import TP
+from tests.storage.workbench import TOPIC_ID, TP
 
 
 def numbered(number: int) -> bytes:
@@ -157,7 +157,7 @@ def test_segments_are_merged_up_to_the_segment_size(tmp_path: Path) -> None:
     assert all(segment.written <= COMPACTED.segment_bytes for segment in log.log.body.segments)
 
 
-@pytest.mark.parametrize("change", ["truncate", "restart", "delete", "move", "policy", "retention"])
+@pytest.mark.parametrize("change", ["truncate", "restart", "delete", "recreate", "move", "policy", "retention"])
 def test_a_log_that_changes_during_a_round_is_left_as_it_is(tmp_path: Path, change: str) -> None:
     probe = filled(tmp_path / "probe")
     target = probe.cleaner.next_log()
@@ -192,6 +192,10 @@ def _change(log: CompactedLog, change: str) -> dict[bytes | None, bytes | None]:
     elif change == "delete":
         log.logs.delete(TP)
         return {}
+    elif change == "recreate":
+        log.logs.delete(TP)
+        log.log = log.logs.create(TP, TOPIC_ID, COMPACTED)
+        log.append(numbered(2), numbered(3))
     elif change == "policy":
         log.log.update_config(replace(COMPACTED, cleanup_policy=("delete",)))
     elif change == "move":

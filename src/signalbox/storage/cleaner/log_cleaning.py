@@ -166,7 +166,9 @@ class LogCleaning:
         try:
             with body.directory.guard(f"cleaning {body.folder}"):
                 files = [self._new_file(path) for path in paths]
-            target = CleanedTarget(*(file.fd for file in files), group[0].base_offset, body.config.index_interval_bytes)
+            log_fd, index_fd, time_index_fd = (file.fd for file in files)
+            interval_bytes = body.config.index_interval_bytes
+            target = CleanedTarget(log_fd, index_fd, time_index_fd, group[0].base_offset, interval_bytes)
             ranges = [
                 SegmentSource(source.fd, 0, segment.written, 0, 0)
                 for source, segment in zip(sources, group, strict=True)

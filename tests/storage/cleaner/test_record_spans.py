@@ -25,7 +25,24 @@ RECORDS = st.lists(
 )
 
 
-@given(RECORDS)
+EQUAL_SIZES = st.builds(
+    lambda key_bytes, value_bytes, step, runs: [
+        Record(
+            timestamp=10**12 + number * step,
+            key=None if key_bytes < 0 else number.to_bytes(4, "big").ljust(key_bytes, b"k"),
+            value=None if value_bytes < 0 else b"v" * (value_bytes + number // run),
+        )
+        for run in runs
+        for number in range(run)
+    ],
+    st.sampled_from([-1, 4, 20, 200]),
+    st.sampled_from([-1, 0, 3, 60, 1_000]),
+    st.sampled_from([0, 1, 7, 50, 10_000]),
+    st.lists(st.integers(1, 300), min_size=1, max_size=3),
+)
+
+
+@given(st.one_of(RECORDS, EQUAL_SIZES))
 def test_spans_agree_with_the_decoder(rows: list[Record]) -> None:
     batch = encode_batch(rows, base_offset=1_000)
     records = batch[HEADER_SIZE:]

@@ -135,32 +135,19 @@ def test_without_threads_or_disabled_nothing_is_cleaned(tmp_path: Path, key: str
 def test_a_stop_ends_a_worker_that_waits_for_its_rate(tmp_path: Path) -> None:
     broker = Broker(tmp_path, log_cleaner_io_max_bytes_per_second=1.0)
 
-    class Started(ProcessWorker):
-        def begin(self, limits: WorkerLimits) -> None:
-            super().begin(limits)
-            begun.set_result(None) if not begun.done() else None
-
     async def scenario() -> None:
-        nonlocal begun
         loop = asyncio.get_running_loop()
-        begun = _Threadsafe(loop)
+        begun = asyncio.Event()
+
+        class Started(ProcessWorker):
+            def begin(self, limits: WorkerLimits) -> None:
+                super().begin(limits)
+                loop.call_soon_threadsafe(begun.set)
+
         cleaning = Cleaning(broker.log.cleaner, lambda: broker.values, TaskScheduler(loop), Started)
         await cleaning.start()
-        await begun.future
+        await begun.wait()
         await cleaning.stop()
 
-    begun: _Threadsafe
     asyncio.run(scenario())
     assert len(broker.log.offsets()) == 120
-
-
-class _Threadsafe:
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self.future = loop.create_future()
-
-    def done(self) -> bool:
-        return self.future.done()
-
-    def set_result(self, result: None) -> None:
-        self._loop.call_soon_threadsafe(self.future.set_result, result)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from signalbox.protocol.records.batch_header import (
@@ -21,7 +23,7 @@ NOW_MS = 10_000
 LONG = b"long" * 20
 
 
-def batch(*rows: tuple[bytes | None, bytes | None], codec: str = "none", **fields: int) -> bytes:
+def batch(*rows: tuple[bytes | None, bytes | None], codec: str = "none", **fields: Any) -> bytes:
     records = [Record(timestamp=1_000 + 10 * n, key=key, value=value) for n, (key, value) in enumerate(rows)]
     return encode_batch(records, base_offset=100, compression=codec, partition_leader_epoch=3, **fields)
 

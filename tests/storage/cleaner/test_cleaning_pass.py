@@ -73,7 +73,7 @@ def test_a_group_is_rewritten_into_one_segment(tmp_path: Path) -> None:
     for source in segments.sources:
         worker.map_segment(source)
     fds = [os.open(tmp_path / name, os.O_RDWR | os.O_CREAT) for name in "xyz"]
-    rewritten = worker.rewrite(segments.sources, CleanedTarget(*fds, 0, 0), RetentionRules(0, 0, 3))
+    rewritten = worker.rewrite(segments.sources, CleanedTarget(fds[0], fds[1], fds[2], 0, 0), RetentionRules(0, 0, 3))
     assert (rewritten.records_read, rewritten.records_kept) == (3, 2)
     assert rewritten.bytes_read == sum(source.end for source in segments.sources)
     assert rewritten.size_bytes == (tmp_path / "x").stat().st_size

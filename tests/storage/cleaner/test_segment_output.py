@@ -14,6 +14,11 @@ from signalbox.storage.log_config import LogConfig
 from tests.storage.workbench import append, batch, new_log
 
 
+def target_of(fds: list[int]) -> CleanedTarget:
+    log_fd, index_fd, time_index_fd = fds
+    return CleanedTarget(log_fd, index_fd, time_index_fd, 0, 300)
+
+
 def test_the_files_are_those_of_a_log(tmp_path: Path) -> None:
     batches = [batch(3, offset=3 * n, timestamp=1_700_000_000_000 + 10 * (n % 7) + n) for n in range(40)]
     log = new_log(tmp_path / "log", LogConfig(index_interval_bytes=300))
@@ -21,7 +26,7 @@ def test_the_files_are_those_of_a_log(tmp_path: Path) -> None:
     log.roll()
     file_system, written = FaultyFileSystem(), []  # type: ignore[var-annotated]
     fds = [file_system.open(str(tmp_path / name), create=True) for name in (".log", ".index", ".timeindex")]
-    output = SegmentOutput(file_system, CleanedTarget(*fds, 0, 300), 1_000, written.append)
+    output = SegmentOutput(file_system, target_of(fds), 1_000, written.append)
     for data in batches:
         header = read_batch_header(data)
         output.add(Cleaned(memoryview(data), 3, header.max_timestamp), header)
@@ -38,7 +43,7 @@ def test_the_files_are_those_of_a_log(tmp_path: Path) -> None:
 def test_a_segment_without_batches_is_empty(tmp_path: Path) -> None:
     file_system = FaultyFileSystem()
     fds = [file_system.open(str(tmp_path / name), create=True) for name in "xyz"]
-    assert SegmentOutput(file_system, CleanedTarget(*fds, 0, 300), 1_000, lambda size: None).complete() == 0
+    assert SegmentOutput(file_system, target_of(fds), 1_000, lambda size: None).complete() == 0
     assert [(tmp_path / name).stat().st_size for name in "xyz"] == [0, 0, 0]
     for fd in fds:
         os.close(fd)

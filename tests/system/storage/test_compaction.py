@@ -78,7 +78,8 @@ class Accounts:
              "enable.auto.commit": False, "check.crcs": True, "enable.partition.eof": True}
         )  # fmt: skip
         consumer.assign([TopicPartition(TOPIC, 0, 0)])
-        table, count = {}, 0
+        table: dict[str, int] = {}
+        count = 0
         while True:
             message = consumer.poll(30)
             assert message is not None

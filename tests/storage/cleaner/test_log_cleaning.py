@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -157,6 +158,13 @@ def test_segments_are_merged_up_to_the_segment_size(tmp_path: Path) -> None:
     assert all(segment.written <= COMPACTED.segment_bytes for segment in log.log.body.segments)
 
 
+def round_of(log: CompactedLog) -> Iterator[None]:
+    """The steps of a round of a log that is due."""
+    target = log.cleaner.next_log()
+    assert target is not None
+    return steps(log.cleaner.clean(target, log.worker, LIMITS))
+
+
 @pytest.mark.parametrize("change", ["truncate", "restart", "delete", "recreate", "move", "policy", "retention"])
 def test_a_log_that_changes_during_a_round_is_left_as_it_is(tmp_path: Path, change: str) -> None:
     probe = filled(tmp_path / "probe")
@@ -226,6 +234,22 @@ def test_a_corrupt_batch_makes_the_log_uncleanable(tmp_path: Path) -> None:
     assert log.logs.directories[0].online
     log.log.truncate_to(0)  # it is rebuilt from the leader
     assert not log.cleaner.is_uncleanable(log.log)
+
+
+def test_the_files_of_an_aborted_round_are_removed_beside_the_next_round(tmp_path: Path) -> None:
+    log = filled(tmp_path)
+    before = log.table()
+    for _ in round_of(log):
+        if list(tmp_path.rglob("*.cleaned")):
+            log.log.update_config(replace(COMPACTED, cleanup_policy=("delete",)))
+    assert log.log.body.compacted_to == 0
+    log.log.update_config(COMPACTED)
+    for _ in round_of(log):
+        if list(tmp_path.rglob("*.cleaned")):  # the round is about to write them
+            log.remove_retired()
+    assert log.logs.directories[0].online
+    assert log.table() == before
+    assert len(log.offsets()) == 61
 
 
 def test_a_reader_of_a_replaced_segment_finishes(tmp_path: Path) -> None:

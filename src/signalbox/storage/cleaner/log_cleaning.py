@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -193,10 +194,11 @@ class LogCleaning:
         return file
 
     def _remove(self, paths: Sequence[str]) -> None:
-        """Removes an incomplete segment. If that fails, the next start does it."""
+        """Removes an incomplete segment, renamed: the next round may write files of the same names before the removal.
+        If that fails, the next start does it."""
         if self._log.online:
-            for path in filter(os.path.exists, paths):
-                self._body.directory.removals.add(path, 0)
+            with suppress(OSError):
+                self._body.directory.removals.retire(paths, 0)
 
     def _count(self, rewritten: Rewritten) -> None:
         self.stats.bytes_read += rewritten.bytes_read

@@ -109,6 +109,26 @@ def test_aborted_records_are_removed_and_do_not_replace_others(tmp_path: Path) -
     assert {b.key: b.value for b in records_in(log.log) if b.offset in (0, 4)} == {b"a": b"1", b"b": b"2"}
 
 
+def test_gaps_behind_the_map_do_not_make_a_log_corrupt(tmp_path: Path) -> None:
+    log = CompactedLog(tmp_path)
+    log.append(
+        keyed({"a": "1", "b": "1"}),
+        keyed({"c": "1"}),
+        keyed({"a": "aborted"}, producer=(7, 0, 0), transactional=True),
+        marker(7, commit=False),
+        keyed({"d": "1"}),
+    )
+    log.append(keyed({"e": "1"}, producer=(7, 0, 1)), roll=False)
+    assert log.clean(WorkerLimits(2 * (ENTRY_BYTES + 1), 4096, NO_LIMIT))
+    assert log.log.body.compacted_to == 2
+    assert log.offsets() == [0, 1, 2, 4, 5, 6]
+    for offset in range(7):
+        assert len(log.log.read(offset, 1 << 20))
+    log.kill()
+    log.open()
+    assert log.offsets() == [0, 1, 2, 4, 5, 6]
+
+
 def test_an_undecided_transaction_is_not_cleaned(tmp_path: Path) -> None:
     log = CompactedLog(tmp_path)
     log.append(keyed({"a": "1"}), keyed({"a": "2"}))

@@ -81,10 +81,12 @@ class LogCleaning:
         if end_offset <= self._target.first_dirty_offset:
             return
         self._check()
-        self._body.allow_gaps_to(end_offset)  # first: a recovery would end the log before a gap that it does not know
-        yield self._sync_gaps
         segments = self._body.segments
-        cleanable = [segments[slot] for slot in range(segments.slot_of(end_offset - 1) + 1)]
+        # The last segment may go on behind the map; all of it is rewritten, and its aborted batches are removed. First:
+        # a recovery would end the log before a gap that it does not know.
+        self._body.allow_gaps_to(segments.end_of(segments.slot_of(end_offset - 1), self._log.log_end_offset))
+        yield self._sync_gaps
+        cleanable = [segment for segment in segments if segment.base_offset < end_offset]
         rules = self._rules()
         self._check()
         for group in group_segments(cleanable, segments.end_of(len(cleanable) - 1, end_offset), self._body.config):

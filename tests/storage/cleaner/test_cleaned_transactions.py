@@ -46,6 +46,13 @@ def test_batches_between_the_first_one_and_the_marker_are_aborted() -> None:
     assert not transactions.is_aborted(data(6, 1))
 
 
+def test_an_abort_marker_is_needed_as_long_as_an_emptied_batch_of_its_transaction_is_left() -> None:
+    transactions = CleanedTransactions([])  # an earlier round has removed the records
+    assert not transactions.is_aborted(data(1, 7))
+    assert not transactions.is_superfluous(control(2, 7), ABORT_MARKER)
+    assert transactions.is_superfluous(control(3, 7), ABORT_MARKER)
+
+
 def test_a_marker_without_batches_is_superfluous() -> None:
     transactions = CleanedTransactions([AbortedTransaction(0, 5, 1)])
     assert transactions.is_superfluous(control(5, 1), ABORT_MARKER)

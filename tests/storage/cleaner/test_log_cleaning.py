@@ -10,6 +10,7 @@ import pytest
 
 from signalbox.storage.cleaner.offset_map import ENTRY_BYTES
 from signalbox.storage.cleaner.worker_port import WorkerLimits
+from signalbox.storage.producers.producer_state import NO_OFFSET
 from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, NO_LIMIT, CompactedLog, keyed, marker, records_in, steps
 from tests.storage.workbench import TOPIC_ID, TP
 
@@ -163,6 +164,22 @@ def test_the_last_batch_of_an_active_producer_stays_without_records(tmp_path: Pa
     log.open()
     entry = log.log.producers[5]
     assert (entry.producer_epoch, entry.last_sequence, entry.last_offset) == (3, 1, 1)
+
+
+def test_an_emptied_batch_of_an_aborted_transaction_keeps_its_marker(tmp_path: Path) -> None:
+    log = CompactedLog(tmp_path, replace(COMPACTED, delete_retention_ms=0, min_cleanable_dirty_ratio=0.0))
+    log.append(keyed({"a": "aborted"}, producer=(7, 0, 0), transactional=True), marker(7, commit=False))
+    for _ in range(4):
+        log.append(keyed({"z": "1"}))
+        log.clock.advance(1)
+        assert log.clean()
+    assert log.offsets()[0] == 1  # the marker
+    log.kill()
+    for name in tmp_path.rglob("*.snapshot"):
+        name.unlink()
+    log.open()
+    assert log.log.producers[7].last_offset == 0
+    assert log.log.producers[7].transaction_first_offset == NO_OFFSET
 
 
 def test_segments_are_merged_up_to_the_segment_size(tmp_path: Path) -> None:

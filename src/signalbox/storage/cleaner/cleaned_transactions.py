@@ -73,13 +73,15 @@ class CleanedTransactions:
         self._begin_until(batch.last_offset)
         if marker is None:
             return True
+        if marker not in (ABORT_MARKER, COMMIT_MARKER):
+            return False
+        # A batch that an earlier round has emptied does not count as aborted. Without its marker, a replica that
+        # fetches it would have an open transaction.
+        seen = batch.producer_id in self._committed
+        self._committed.discard(batch.producer_id)
         if marker == ABORT_MARKER:
-            return not self._aborted.pop(batch.producer_id, False)
-        if marker == COMMIT_MARKER:
-            superfluous = batch.producer_id not in self._committed
-            self._committed.discard(batch.producer_id)
-            return superfluous
-        return False
+            seen |= self._aborted.pop(batch.producer_id, False)
+        return not seen
 
     def _begin_until(self, offset: int) -> None:
         while self._coming and self._coming[-1].first_offset <= offset:

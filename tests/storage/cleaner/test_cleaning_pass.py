@@ -60,6 +60,44 @@ def test_transactions_are_scanned_before_they_are_mapped(tmp_path: Path) -> None
     assert worker._map.offsets == {b"a": 0}
 
 
+def one_segment(log: CompactedLog, *batches: bytes, start_offset: int = 0) -> SegmentSource:
+    """A segment with all the `batches`; its file stays open as long as `log` is used."""
+    log.append(*batches)
+    segment, active = log.log.body.segments
+    return SegmentSource(segment.file().fd, 0, segment.written, start_offset, active.base_offset)
+
+
+def test_transactions_behind_the_full_map_are_scanned_too(tmp_path: Path) -> None:
+    log = CompactedLog(tmp_path)
+    source = one_segment(
+        log,
+        keyed({"a": "1"}),
+        keyed({"b": "1"}),
+        keyed({"a": "2"}, producer=(7, 0, 0), transactional=True),
+        marker(7, commit=False),
+    )
+    worker = CleaningPass(RealFileSystem())
+    worker.begin(WorkerLimits(ENTRY_BYTES + 1, 4096, 1e18))
+    first = worker.map_segment(source)
+    assert (first.needs_scan, first.is_full) == (True, False)
+    worker.begin_scan()
+    assert worker.scan_segment(source) is None
+    second = worker.map_segment(source)
+    assert (second.needs_scan, second.is_full, second.latest_offset) == (False, True, 0)
+
+
+def test_transactions_that_were_not_scanned_are_a_fault(tmp_path: Path) -> None:
+    log = CompactedLog(tmp_path / "log")
+    source = one_segment(log, keyed({"a": "1"}, producer=(7, 0, 0), transactional=True), marker(7, commit=False))
+    worker = CleaningPass(RealFileSystem())
+    worker.begin(LIMITS)
+    fds = [os.open(tmp_path / name, os.O_RDWR | os.O_CREAT) for name in "xyz"]
+    with pytest.raises(CleaningFault, match="transactions from offset 0 on were not scanned"):
+        worker.rewrite([source], CleanedTarget(fds[0], fds[1], fds[2], 0, 0), RetentionRules(0, 0, 2))
+    for fd in fds:
+        os.close(fd)
+
+
 def test_a_group_is_rewritten_into_one_segment(tmp_path: Path) -> None:
     segments = Segments(tmp_path / "log", keyed({"a": "1", "b": "1"}), keyed({"a": "2"}))
     counted: list[int] = []

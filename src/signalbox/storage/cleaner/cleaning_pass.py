@@ -80,9 +80,16 @@ class CleaningPass:
             full_at = self._map_batch(batch, data, source.start_offset)
             self._map.latest_offset = batch.last_offset if full_at is None else full_at - 1
             if full_at is not None:
-                return self._mapped(is_full=True)
+                needs_scan = self._scan is None and self._has_transactions_behind(source, batch)
+                return self._mapped(is_full=not needs_scan, needs_scan=needs_scan)
         self._map.latest_offset = max(self._map.latest_offset, source.next_offset - 1)  # the last offsets may be gone
         return self._mapped()
+
+    def _has_transactions_behind(self, source: SegmentSource, batch: BatchHeader) -> bool:
+        """Whether the rest of the segment has transactional batches: it is rewritten, too."""
+        behind = batch.position + batch.size_bytes
+        headers = scan_headers(self._file_system, source.fd, behind, source.end)
+        return any(header.attributes & _OF_TRANSACTIONS for header in headers)
 
     def _mapped(self, is_full: bool = False, needs_scan: bool = False) -> Mapped:
         return Mapped(self._map.latest_offset, self._map.utilization, is_full, needs_scan)
@@ -140,6 +147,9 @@ class CleaningPass:
         output = SegmentOutput(self._file_system, target, self._buffer_bytes, self._throttle.count)
         bytes_read = records_read = records_kept = 0
         for batch, data in chain.from_iterable(map(self._batches, sources)):
+            is_dirty = batch.last_offset > self._map.latest_offset
+            if self._scan is None and is_dirty and batch.attributes & _OF_TRANSACTIONS:
+                raise CleaningFault(f"transactions from offset {batch.base_offset} on were not scanned")
             try:
                 cleaned = batch_filter.clean(data, batch)
             except KafkaError as error:

@@ -86,6 +86,25 @@ def test_transactions_behind_the_full_map_are_scanned_too(tmp_path: Path) -> Non
     assert (second.needs_scan, second.is_full, second.latest_offset) == (False, True, 0)
 
 
+def test_an_aborted_transaction_before_the_dirty_part_does_not_affect_the_next_one(tmp_path: Path) -> None:
+    log = CompactedLog(tmp_path)
+    source = one_segment(
+        log,
+        keyed({"a": "aborted"}, producer=(7, 0, 0), transactional=True),
+        marker(7, commit=False),
+        keyed({"a": "2"}, producer=(7, 0, 1), transactional=True),
+        marker(7, commit=True),
+        start_offset=2,
+    )
+    worker = CleaningPass(RealFileSystem())
+    worker.begin(LIMITS)
+    assert worker.map_segment(source).needs_scan
+    worker.begin_scan()
+    worker.scan_segment(source)
+    worker.map_segment(source)
+    assert worker._map.offsets == {b"a": 2}
+
+
 def test_transactions_that_were_not_scanned_are_a_fault(tmp_path: Path) -> None:
     log = CompactedLog(tmp_path / "log")
     source = one_segment(log, keyed({"a": "1"}, producer=(7, 0, 0), transactional=True), marker(7, commit=False))

@@ -130,7 +130,9 @@ class CleaningPass:
                 scan.add(batch, self._marker(data, batch))
             elif batch.is_transactional:
                 scan.add(batch, None)
-        self._map_transactions = CleanedTransactions(scan.aborted)
+        # The scan begins before `start_offset`; the map does not see the markers of transactions that end there.
+        dirty = [transaction for transaction in scan.aborted if transaction.last_offset >= source.start_offset]
+        self._map_transactions = CleanedTransactions(dirty)
         return scan.undecided_from
 
     def _marker(self, data: memoryview, batch: BatchHeader) -> int | None:

@@ -28,12 +28,18 @@ def batch(*rows: tuple[bytes | None, bytes | None], codec: str = "none", **field
     return encode_batch(records, base_offset=100, compression=codec, partition_leader_epoch=3, **fields)
 
 
-def clean(data: bytes, last_offsets: dict[bytes, int], latest_offset: int = 999, upper_bound: int = 999) -> Cleaned:
+def clean(
+    data: bytes,
+    last_offsets: dict[bytes, int],
+    latest_offset: int = 999,
+    upper_bound: int = 999,
+    retention_ms: int = 500,
+) -> Cleaned:
     offset_map = OffsetMap(1 << 20)
     offset_map.latest_offset = latest_offset
     for key, offset in last_offsets.items():
         offset_map.put(key, offset)
-    rules = RetentionRules(NOW_MS, 500, upper_bound, {7: (102, 0)})
+    rules = RetentionRules(NOW_MS, retention_ms, upper_bound, {7: (102, 0)})
     return BatchFilter(offset_map, CleanedTransactions([]), rules).clean(memoryview(data), read_batch_header(data))
 
 
@@ -81,6 +87,12 @@ def test_a_tombstone_gets_a_horizon_and_the_batch_keeps_its_timestamps() -> None
     assert again.data == cleaned.data  # the horizon does not move
     expired = bytes(write_batch_header(after._replace(base_timestamp=NOW_MS), bytes(cleaned.data)[61:]))
     assert [key for _, _, key in rows(clean(expired, {}))] == [b"b"]
+
+
+def test_tombstones_may_be_kept_for_ever() -> None:
+    cleaned = clean(batch((b"a", None), (b"b", b"1")), {}, retention_ms=2**63 - 1)
+    assert header(cleaned).base_timestamp == 2**63 - 1
+    assert rows(cleaned) == [(100, 1_000, b"a"), (101, 1_010, b"b")]
 
 
 def test_a_batch_with_append_time_keeps_its_largest_timestamp() -> None:

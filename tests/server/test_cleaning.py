@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from signalbox.common.config.config_table import Value
+from signalbox.common.ids import TopicPartition
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.server.cleaning import Cleaning
 from signalbox.storage.cleaner.cleaning_pass import CleaningPass
-from signalbox.storage.cleaner.worker_port import WorkerLimits
+from signalbox.storage.cleaner.worker_port import Mapped, SegmentSource, WorkerLimits, WorkerLost
 from signalbox.storage.cleaner.worker_process import ProcessWorker
 from signalbox.storage.config_rows import STORAGE_CONFIG
 from signalbox.storage.files.file_system import RealFileSystem
-from tests.storage.cleaner.cleaning import CompactedLog, keyed
+from tests.storage.cleaner.cleaning import COMPACTED, CompactedLog, keyed, marker
+from tests.storage.workbench import TOPIC_ID
 
 
 class Worker(CleaningPass):
@@ -44,6 +48,7 @@ class Broker:
         self.fill()
         self.values = {row.name: row.default for row in STORAGE_CONFIG}
         self.values.update({name.replace("_", "."): value for name, value in changes.items()})
+        self.worker_type = Worker
         self.workers: list[Worker] = []
         self.pauses: list[float] = []
         self.on_pause: Callable[[], None] = lambda: None
@@ -54,7 +59,7 @@ class Broker:
         self.log.log.roll()
 
     def new_worker(self) -> Worker:
-        self.workers.append(Worker())
+        self.workers.append(self.worker_type())
         return self.workers[-1]
 
     def run(self, pauses: int = 2) -> None:
@@ -114,6 +119,44 @@ def test_the_keys_of_the_configuration_apply_from_the_next_round_on(tmp_path: Pa
     assert len(broker.workers) == 2
     assert limits[0] == WorkerLimits(int(134_217_728 * 0.9), 262_144, 1.7976931348623157e308)
     assert limits[1] == WorkerLimits(250_000, 20_000, 5e14)
+
+
+class LosesWorkers(Worker):
+    """Its process ends in each round of a segment that begins with `bad`."""
+
+    def map_segment(self, source: SegmentSource) -> Mapped:
+        if b"bad" in os.pread(source.fd, 200, 0):
+            raise WorkerLost("killed")
+        return super().map_segment(source)
+
+
+def test_a_log_whose_worker_is_always_lost_does_not_stop_others(tmp_path: Path) -> None:
+    broker = Broker(tmp_path)
+    broker.worker_type = LosesWorkers
+    broker.log.log.body.compacted_to = 60  # less dirty than the other one
+    broker.log.log.update_config(replace(COMPACTED, min_cleanable_dirty_ratio=0.1))
+    other = broker.log.logs.create(TopicPartition("other", 0), TOPIC_ID, COMPACTED)
+    other.append_as_leader(keyed({"bad": "1"}), 0, broker.log.clock.now_ms())
+    broker.log.logs.flush_appends()
+    other.roll()
+    other.high_watermark = 1
+    broker.run(5)
+    assert broker.log.log.body.compacted_to == 120
+    assert broker.pauses == [15.0] * 5
+    assert [len(worker.limits) for worker in broker.workers] == [4]  # three of them for `other`
+    assert broker.log.cleaner.is_uncleanable(other)
+
+
+def test_a_log_without_progress_is_tried_once_for_each_backoff(tmp_path: Path) -> None:
+    broker = Broker(tmp_path)
+    log = broker.log
+    log.log.truncate_fully_and_start_at(0)
+    log.append(keyed({"a": "1"}, producer=(7, 0, 0), transactional=True))
+    log.append(marker(7, commit=True), roll=False)
+    log.log.high_watermark = 1  # the marker is not committed
+    broker.run(3)
+    assert [len(worker.limits) for worker in broker.workers] == [3]
+    assert log.log.body.compacted_to == 0
 
 
 @pytest.mark.parametrize("key", ["log_cleaner_threads", "log_cleaner_enable"])

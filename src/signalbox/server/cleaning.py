@@ -70,6 +70,7 @@ class Cleaning:
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
+            self._cleaner.end_backoff()
             threads = self._number(THREADS_KEY)
             while len(self._slots) < threads:
                 background = ThreadBackground(loop.call_soon_threadsafe, f"log-cleaner-{len(self._slots)}")

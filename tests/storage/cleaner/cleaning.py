@@ -117,7 +117,8 @@ class CompactedLog:
             self.log.roll()
 
     def clean(self, limits: WorkerLimits = LIMITS) -> bool:
-        """One round, if the log is due. Returns whether it was."""
+        """One round, if the log is due, after a backoff. Returns whether it was."""
+        self.cleaner.end_backoff()
         target = self.cleaner.next_log()
         if target is None:
             return False

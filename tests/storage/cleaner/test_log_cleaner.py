@@ -9,9 +9,11 @@ import pytest
 
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.ids import TopicPartition
+from signalbox.storage.cleaner.cleaning_pass import CleaningPass
 from signalbox.storage.cleaner.log_cleaner import LogCleaner
 from signalbox.storage.cleaner.log_to_clean import LogToClean
-from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, CompactedLog, drive, keyed
+from signalbox.storage.cleaner.worker_port import Mapped, SegmentSource, WorkerLost
+from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, CompactedLog, drive, keyed, marker
 from tests.storage.workbench import TOPIC_ID, TP
 
 OTHER = TopicPartition("other", 0)
@@ -76,6 +78,61 @@ def test_an_uncleanable_log_is_reported_and_others_are_cleaned(tmp_path: Path) -
     assert log.cleaner.uncleanable_bytes(directory) == sum(s.written for s in other.body.segments)
     log.logs.delete(OTHER)
     assert log.cleaner.uncleanable(directory) == []
+
+
+def test_a_log_without_progress_waits_for_the_backoff(tmp_path: Path) -> None:
+    log = two_logs(tmp_path)
+    other = log.logs.get(OTHER)
+    assert other is not None
+    batch = keyed({"a": "2"}, producer=(7, 0, 0), transactional=True)
+    other.append_as_leader(batch, 0, log.clock.now_ms(), from_client=False)
+    log.logs.flush_appends()
+    other.roll()
+    other.append_as_leader(marker(7, commit=True), 0, log.clock.now_ms(), from_client=False)
+    log.logs.flush_appends()
+    other.body.compacted_to = 2
+    other.high_watermark = 3  # the marker is not committed, and all before it is one transaction
+    other.update_config(replace(COMPACTED, min_cleanable_dirty_ratio=0.1))
+    log.log.update_config(replace(COMPACTED, min_cleanable_dirty_ratio=0.1))
+    chosen = []
+    for _ in range(2):
+        while (target := log.cleaner.next_log()) is not None:
+            chosen.append(target.log.topic_partition)
+            drive(log.cleaner.clean(target, log.worker, LIMITS))
+        log.cleaner.end_backoff()
+    assert sorted(map(str, chosen)) == ["flights-0", "other-0", "other-0"]
+    other.high_watermark = 4
+    target = log.cleaner.next_log()
+    assert target is not None
+    drive(log.cleaner.clean(target, log.worker, LIMITS))
+    assert other.body.compacted_to == 3
+
+
+class LostWorker(CleaningPass):
+    """Its process ends in each round."""
+
+    def map_segment(self, source: SegmentSource) -> Mapped:
+        raise WorkerLost("killed")
+
+
+def test_a_log_whose_worker_is_lost_again_and_again_is_uncleanable(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = two_logs(tmp_path)
+    log.logs.delete(OTHER)
+    log.worker = LostWorker(log.file_system)
+    for _ in range(2):
+        assert log.clean()
+        assert log.cleaner.next_log() is None  # until the end of the backoff
+    assert caplog.text.count("failed and is retried: killed") == 2
+    assert not log.cleaner.is_uncleanable(log.log)
+    assert log.clean()
+    assert "is uncleanable: killed" in caplog.text
+    assert not log.clean()
+    log.log.update_config(replace(COMPACTED, min_cleanable_dirty_ratio=0.1))
+    log.worker = CleaningPass(log.file_system)
+    assert log.clean()
+    assert log.log.body.compacted_to == 2
 
 
 def test_logs_of_a_directory_that_fails_are_passed_over(tmp_path: Path) -> None:

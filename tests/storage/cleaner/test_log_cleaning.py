@@ -281,6 +281,7 @@ def test_the_files_of_an_aborted_round_are_removed_beside_the_next_round(tmp_pat
             log.log.update_config(replace(COMPACTED, cleanup_policy=("delete",)))
     assert log.log.body.compacted_to == 0
     log.log.update_config(COMPACTED)
+    log.cleaner.end_backoff()
     for _ in round_of(log):
         if list(tmp_path.rglob("*.cleaned")):  # the round is about to write them
             log.remove_retired()

@@ -10,7 +10,14 @@ from pathlib import Path
 from signalbox.storage.cleaner.batch_retention import RetentionRules
 from signalbox.storage.cleaner.worker_main import serve
 from signalbox.storage.cleaner.worker_messages import receive, send
-from signalbox.storage.cleaner.worker_port import CleanedTarget, CleaningFault, Mapped, Rewritten, SegmentSource
+from signalbox.storage.cleaner.worker_port import (
+    CleanedTarget,
+    CleaningFault,
+    Mapped,
+    Rewritten,
+    SegmentSource,
+    WorkerLost,
+)
 from tests.storage.cleaner.cleaning import LIMITS, keyed
 
 
@@ -38,7 +45,7 @@ def test_calls_are_answered_until_the_broker_closes_the_connection(tmp_path: Pat
     assert (tmp_path / "log").read_bytes() == data
     assert isinstance(ask("map_segment", SegmentSource(-1, 0, len(data) + 1, 0, 1), files=fds[:1]), CleaningFault)
     unexpected = ask("no such call")
-    assert isinstance(unexpected, CleaningFault)
+    assert isinstance(unexpected, WorkerLost)
     assert "AttributeError" in str(unexpected)
     ours.close()
     thread.join(30)

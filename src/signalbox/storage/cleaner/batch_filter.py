@@ -33,7 +33,7 @@ from signalbox.storage.cleaner.offset_map import LONGEST_PLAIN_KEY, OffsetMap, i
 from signalbox.storage.cleaner.record_spans import RecordSpan, record_spans, timestamp_delta, with_timestamp_delta
 
 _NO_TIMESTAMP = -1
-_NO_HORIZON_MS = 2**63 - 1  # the largest timestamp
+_LATEST_HORIZON_MS = 2**63 - 1  # the largest timestamp
 
 
 class Cleaned(NamedTuple):
@@ -86,7 +86,7 @@ class BatchFilter:
         if not kept:
             return _empty(batch) if fate.keep_empty else REMOVED
         if _needs_horizon(batch, fate, tombstones):
-            horizon_ms = min(self._rules.now_ms + self._rules.delete_retention_ms, _NO_HORIZON_MS)
+            horizon_ms = min(self._rules.now_ms + self._rules.delete_retention_ms, _LATEST_HORIZON_MS)
             return _with_horizon(batch, records, kept, horizon_ms)
         if len(kept) == batch.record_count:
             return Cleaned(data, len(kept), batch.max_timestamp)

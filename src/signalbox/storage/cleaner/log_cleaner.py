@@ -11,6 +11,7 @@ from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import KafkaError
+from signalbox.storage.cleaner.failed_logs import FailedLogs
 from signalbox.storage.cleaner.log_cleaning import CleaningAborted, CleaningStats, LogCleaning, Round
 from signalbox.storage.cleaner.log_to_clean import LogToClean, first_open_transaction, log_to_clean
 from signalbox.storage.cleaner.worker_port import CleaningFault, CleaningWorker, WorkerLimits, WorkerLost
@@ -40,7 +41,7 @@ class LogCleaner:
         self._logs = logs
         self._clock = clock
         self._in_progress: set[TopicPartition] = set()
-        self._uncleanable: dict[TopicPartition, tuple[Log, int]] = {}
+        self._failed = FailedLogs()
         self._stopped = False
         self.last = LastRound(chosen_at_ms=clock.now_ms())
 
@@ -48,10 +49,15 @@ class LogCleaner:
         """Ends the rounds at their next step; none begins any more."""
         self._stopped = True
 
+    def end_backoff(self) -> None:
+        """The time of `log.cleaner.backoff.ms` has passed: logs whose rounds failed may be chosen again."""
+        self._failed.end_backoff(self._logs.get)
+
     # -- the choice
 
     def next_log(self) -> LogToClean | None:
-        """The dirtiest log that is due; `clean` must be called for it. Yields."""
+        """The dirtiest log that is due; `clean` must be called for it. A log whose round made no progress is not due
+        before the end of the backoff. Yields."""
         now_ms = self._clock.now_ms()
         self.last.chosen_at_ms = now_ms
         candidates = [target for target in self._targets(now_ms) if target.clean_bytes + target.dirty_bytes]
@@ -82,7 +88,7 @@ class LogCleaner:
 
     def _may_clean(self, log: Log) -> bool:
         partition = log.topic_partition
-        return partition not in self._in_progress and self._is_cleanable(log) and not self.is_uncleanable(log)
+        return partition not in self._in_progress and self._is_cleanable(log) and self._failed.may_clean(log)
 
     def _is_cleanable(self, log: Log) -> bool:
         partition = log.topic_partition
@@ -104,19 +110,37 @@ class LogCleaner:
         try:
             yield from cleaning.run()
         except CleaningFault as fault:
-            if not cleaning.is_valid:  # truncated while it was read
-                return
-            self._uncleanable[log.topic_partition] = log, log.body.truncations
-            _log.error("Log of %s is not compacted any more, it is uncleanable: %s", log.topic_partition, fault)
+            if cleaning.is_valid:  # otherwise it was truncated while it was read
+                self._failed.add_uncleanable(log)
+                self._log_uncleanable(log, fault)
         except OSError as error:
             if cleaning.is_valid:  # otherwise its folder was renamed meanwhile
                 log.body.directory.fail(error, f"cleaning {log.body.folder}")
-        except (CleaningAborted, WorkerLost, KafkaError) as error:
+        except WorkerLost as error:
+            self._worker_lost(log, error, cleaning.is_valid)
+        except (CleaningAborted, KafkaError) as error:
             _log.info("Cleaning of partition %s aborted: %s", log.topic_partition, error)
         else:
-            self._completed(log, cleaning.stats, self._clock.monotonic() - began_s)
+            if cleaning.made_progress:
+                self._completed(log, cleaning.stats, self._clock.monotonic() - began_s)
         finally:
             self._in_progress.discard(log.topic_partition)
+            if cleaning.made_progress:
+                self._failed.remove(log)
+            else:
+                self._failed.add(log)
+
+    def _worker_lost(self, log: Log, error: WorkerLost, is_valid: bool) -> None:
+        """`is_valid`: the log may still be cleaned. Otherwise its worker was ended on purpose."""
+        if not is_valid:
+            _log.info("Cleaning of partition %s aborted: %s", log.topic_partition, error)
+        elif self._failed.add_lost_worker(log):
+            self._log_uncleanable(log, error)
+        else:
+            _log.warning("Cleaning of partition %s failed and is retried: %s", log.topic_partition, error)
+
+    def _log_uncleanable(self, log: Log, reason: Exception) -> None:
+        _log.error("Log of %s is not compacted any more, it is uncleanable: %s", log.topic_partition, reason)
 
     def _completed(self, log: Log, stats: CleaningStats, duration_s: float) -> None:
         self.last.duration_s, self.last.stats, self.last.map_utilization = duration_s, stats, stats.map_utilization
@@ -130,8 +154,8 @@ class LogCleaner:
     # -- partitions that cannot be cleaned
 
     def is_uncleanable(self, log: Log) -> bool:
-        """Whether a round of this log has failed. A log that was truncated since is tried again."""
-        return self._uncleanable.get(log.topic_partition) == (log, log.body.truncations)
+        """Whether this log is not compacted any more. One that was truncated or reconfigured since is tried again."""
+        return self._failed.is_uncleanable(log)
 
     def uncleanable(self, directory: LogDirectory) -> list[Log]:
         """The uncleanable logs of a directory."""

@@ -211,6 +211,11 @@ class LogCleaning:
     # -- the log meanwhile
 
     @property
+    def made_progress(self) -> bool:
+        """Whether the round is complete, and the dirty part has become smaller."""
+        return self.stats.end_offset >= 0
+
+    @property
     def is_valid(self) -> bool:
         """Whether the log is as it was when the round began, but for what was appended or deleted from the start."""
         return self._log.online and self._body.truncations == self._truncations and self._is_current()

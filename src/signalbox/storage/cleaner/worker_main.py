@@ -14,7 +14,7 @@ from typing import Any
 
 from signalbox.storage.cleaner.cleaning_pass import CleaningPass, Throttle
 from signalbox.storage.cleaner.worker_messages import receive, send
-from signalbox.storage.cleaner.worker_port import CleanedTarget, CleaningFault, SegmentSource
+from signalbox.storage.cleaner.worker_port import CleanedTarget, CleaningFault, SegmentSource, WorkerLost
 from signalbox.storage.files.file_system import RealFileSystem
 
 _NICENESS = 10  # the event loop of the broker comes first
@@ -45,7 +45,7 @@ def serve(connection: socket.socket) -> None:
         except (OSError, CleaningFault) as error:
             answer = error
         except Exception as error:
-            answer = CleaningFault(f"unexpected error in the cleaner process: {error!r}")
+            answer = WorkerLost(f"unexpected error in the cleaner process: {error!r}")  # may be out of memory
         finally:
             for fd in fds:
                 os.close(fd)

@@ -18,7 +18,7 @@ class CleaningFault(Exception):
 
 
 class WorkerLost(Exception):
-    """The worker process has ended; another round may succeed."""
+    """The worker process has ended, or had an unexpected error; another round may succeed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,24 @@ def test_an_undecided_transaction_is_not_cleaned(tmp_path: Path) -> None:
     assert log.offsets() == [3, 4]
 
 
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("segments", [1, 2])
+def test_a_marker_behind_the_cleanable_part_decides_its_transaction(
+    tmp_path: Path, commit: bool, segments: int
+) -> None:
+    log = CompactedLog(tmp_path, replace(COMPACTED, min_compaction_lag_ms=1_000))
+    log.append(keyed({"a": "1"}), keyed({"a": "2"}, producer=(7, 0, 0), transactional=True))
+    log.clock.advance(2_000)
+    if segments == 2:
+        log.append(keyed({"b": "1"}, now_ms=log.clock.now_ms()))  # too young
+    log.append(marker(7, commit=commit, now_ms=log.clock.now_ms()), roll=False)
+    assert log.clean()
+    assert log.log.body.compacted_to == 2
+    assert log.offsets()[0] == (1 if commit else 0)
+    assert log.table()["a"] == ("2" if commit else "1")
+    assert not log.clean()
+
+
 def test_a_marker_that_is_not_committed_yet_leaves_its_transaction_undecided(tmp_path: Path) -> None:
     log = CompactedLog(tmp_path)
     log.append(keyed({"a": "1"}), keyed({"a": "2"}))

@@ -1,9 +1,9 @@
 """The transactions of the part of a log that is compacted: which batches are aborted, which markers are still needed.
 
 Kafka reads aborted transactions from the transaction index. The markers themselves say the same, and every log has
-them: `TransactionScan` reads the headers of the dirty part once, as soon as it has a transactional batch. (In the part
-that was compacted before, no aborted record is left.) A transaction without a marker there is undecided: nothing from
-its first batch on may be compacted.
+them: `TransactionScan` reads the headers of the dirty part once, as soon as it has a transactional batch, and what
+follows up to the high watermark if a marker is missing. (In the part that was compacted before, no aborted record is
+left.) A transaction without a marker is undecided: nothing from its first batch on may be compacted.
 
 Kafka's rules for markers (`CleanedTransactions`): the marker of a transaction may be deleted when no batch of the
 transaction is left, and `delete.retention.ms` after the round that found that.

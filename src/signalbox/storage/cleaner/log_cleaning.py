@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.storage.cleaner.batch_retention import RetentionRules
@@ -103,7 +103,7 @@ class LogCleaning:
         segments = self._dirty_segments()
         slot = 0
         while slot < len(segments) and segments[slot][1] <= self._upper_bound:
-            mapped: Mapped = yield from self._read(segments[slot], self._worker.map_segment)
+            mapped: Mapped = yield from self._read_dirty(segments[slot], self._worker.map_segment)
             if mapped.needs_scan and not scanned:
                 yield from self._scan(segments)
                 scanned = True
@@ -121,18 +121,22 @@ class LogCleaning:
         pairs = [(segments[slot], segments[slot + 1].base_offset) for slot in range(first, len(segments) - 1)]
         return [pair for pair in pairs if pair[1] <= upper_bound]
 
-    def _read(self, segment_and_end: tuple[Segment, int], call: Callable[[SegmentSource], Any]) -> Steps:
-        """Has the worker read one dirty segment."""
+    def _read_dirty(self, segment_and_end: tuple[Segment, int], call: Callable[[SegmentSource], Any]) -> Steps:
+        """Has the worker read one dirty segment. Yields."""
+        self._check()
+        segment, next_offset = segment_and_end
+        if not self._body.has_run([segment]):
+            raise CleaningAborted("segments were deleted")
+        return (yield from self._read(segment, segment.written, next_offset, call))
+
+    def _read(self, segment: Segment, end: int, next_offset: int, call: Callable[[SegmentSource], Any]) -> Steps:
+        """Has the worker read a segment of the log, up to the position `end`. Yields."""
         self._check()
         body, first_dirty = self._body, self._target.first_dirty_offset
-        segment, next_offset = segment_and_end
-        if not body.has_run([segment]):
-            raise CleaningAborted("segments were deleted")
         with body.directory.guard(f"reading {body.folder}"):
             position = segment.indexed_before(first_dirty)[0] if segment.base_offset < first_dirty else 0
             file = segment.file()
-        source = SegmentSource(file.fd, position, segment.written, first_dirty, next_offset)
-        result = yield partial(call, source)
+        result = yield partial(call, SegmentSource(file.fd, position, end, first_dirty, next_offset))
         del file  # open until here
         self._check()
         return result
@@ -142,10 +146,33 @@ class LogCleaning:
         yield self._worker.begin_scan
         undecided_from: int | None = None
         for segment in dirty:
-            undecided_from = yield from self._read(segment, self._worker.scan_segment)
-        if undecided_from is not None and undecided_from < self._upper_bound:
+            undecided_from = yield from self._read_dirty(segment, self._worker.scan_segment)
+        offset, end_offset = self._upper_bound, self._log.high_watermark
+        while self._is_undecided(undecided_from) and offset < end_offset:
+            undecided_from, offset = yield from self._scan_behind(offset, end_offset)
+        if self._is_undecided(undecided_from):
             segments = self._body.segments
             self._upper_bound = segments[segments.slot_of(undecided_from)].base_offset
+
+    def _is_undecided(self, undecided_from: int | None) -> TypeGuard[int]:
+        """Whether a transaction below the upper bound has no marker so far."""
+        return undecided_from is not None and undecided_from < self._upper_bound
+
+    def _scan_behind(self, offset: int, end_offset: int) -> Generator[Work, Any, tuple[int | None, int]]:
+        """Scans the segment that contains `offset`, which is not cleaned in this round, below `end_offset`: the marker
+        of a transaction may be there, also in the active segment. Returns the first offset without a marker, and where
+        the next segment begins. Yields."""
+        self._check()
+        segments = self._body.segments
+        slot = segments.slot_of(offset)
+        segment, next_offset = segments[slot], segments.end_of(slot, end_offset)
+        end = segment.written
+        if end_offset < next_offset or slot == len(segments) - 1:
+            with self._body.directory.guard(f"reading {self._body.folder}"):
+                location = segment.locate(end_offset)
+            end = min(end, location[0]) if location is not None else end
+        undecided_from: int | None = yield from self._read(segment, end, next_offset, self._worker.scan_segment)
+        return undecided_from, max(next_offset, offset + 1)
 
     # -- the groups
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from signalbox.common.clock import ManualClock
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.limits import MAX_DECOMPRESSED_BATCH_BYTES, MIN_APPENDED_UNPACKED_BYTES
 from signalbox.protocol.error_table import Error, KafkaError
@@ -13,6 +15,7 @@ from signalbox.protocol.records.compression import UnpacksTooLarge
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.segments.timestamp_search import TimestampedOffset
+from tests.storage.cleaner.cleaning import CompactedLog, keyed
 from tests.storage.workbench import NOW_MS, append, batch, claiming, finished, new_log, reopened
 
 LATE = NOW_MS + 1_000_000
@@ -164,6 +167,26 @@ def test_a_log_may_change_during_a_search(tmp_path: Path) -> None:
     assert interrupted(two_segments(tmp_path / "shorter"), LATE, "truncate", 1) is None
     assert interrupted(two_segments(tmp_path / "empty"), LATE, "restart", 9) is None
     assert interrupted(two_segments(tmp_path / "within"), LATE, "delete", 1) == (LATE, 1, 0)
+
+
+@pytest.mark.parametrize("switches", range(14))
+def test_a_search_continues_in_a_segment_that_replaces_others(tmp_path: Path, switches: int) -> None:
+    start_ms = ManualClock().now_ms()
+    expected = {"by time": (start_ms + 3, 3, 0), "largest": (start_ms + 4, 4, 0)}
+    for name, result in expected.items():
+        log = CompactedLog(tmp_path / name)
+        for number in range(5):
+            log.append(keyed({f"k{number}": "1"}, now_ms=start_ms + number))
+        search = largest if name == "largest" else partial(by_time, timestamp=start_ms + 3)
+        results = list[TimestampedOffset | None]()
+        task = CooperativeTask(lambda search=search, log=log, to=results: to.append(search(log.log)))  # type: ignore[misc]
+        for _ in range(switches):
+            task.switch()
+        assert log.clean()
+        assert len(log.log.body.segments) == 2
+        while not task.dead:
+            task.switch()
+        assert results == [result]
 
 
 def test_records_that_cannot_be_read(tmp_path: Path) -> None:

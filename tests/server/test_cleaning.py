@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from signalbox.storage.cleaner.worker_process import ProcessWorker
 from signalbox.storage.config_rows import STORAGE_CONFIG
 from signalbox.storage.files.file_system import RealFileSystem
 from tests.storage.cleaner.cleaning import COMPACTED, CompactedLog, keyed, marker
-from tests.storage.workbench import TOPIC_ID
+from tests.storage.workbench import TOPIC_ID, TP
 
 
 class Worker(CleaningPass):
@@ -173,6 +174,59 @@ def test_without_threads_or_disabled_nothing_is_cleaned(tmp_path: Path, key: str
     asyncio.run(scenario())
     assert not broker.workers
     assert len(broker.log.offsets()) == 120
+
+
+class Waits(Worker):
+    """Its first call ends when it is killed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.killed = threading.Event(), threading.Event()
+        self.closed_by: list[threading.Thread] = []
+
+    def map_segment(self, source: SegmentSource) -> Mapped:
+        self.begun.set()
+        assert self.killed.wait(30)
+        raise WorkerLost("killed")
+
+    def kill(self) -> None:
+        self.killed.set()
+
+    def close(self) -> None:
+        self.closed_by.append(threading.current_thread())
+
+
+def test_a_stop_does_not_wait_for_a_worker_on_the_loops_thread(tmp_path: Path) -> None:
+    broker, worker = Broker(tmp_path), Waits()
+
+    async def scenario() -> None:
+        scheduler = TaskScheduler(asyncio.get_running_loop())
+        cleaning = Cleaning(broker.log.cleaner, lambda: broker.values, scheduler, lambda: worker)
+        await cleaning.start()
+        assert await asyncio.to_thread(worker.begun.wait, 30)
+        await cleaning.stop()
+
+    asyncio.run(scenario())
+    assert worker.killed.is_set()
+    assert worker.closed_by
+    assert threading.main_thread() not in worker.closed_by
+
+
+def test_a_call_ends_when_its_log_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signalbox.server.cleaning._CHECK_S", 0.001)
+    broker, worker = Broker(tmp_path), Waits()
+
+    async def scenario() -> None:
+        scheduler = TaskScheduler(asyncio.get_running_loop())
+        cleaning = Cleaning(broker.log.cleaner, lambda: broker.values, scheduler, lambda: worker)
+        await cleaning.start()
+        assert await asyncio.to_thread(worker.begun.wait, 30)
+        broker.log.logs.delete(TP)
+        assert await asyncio.to_thread(worker.killed.wait, 30)
+        await cleaning.stop()
+
+    asyncio.run(scenario())
+    assert broker.log.logs.directories[0].online
 
 
 def test_a_stop_ends_a_worker_that_waits_for_its_rate(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ BACKOFF_KEY = "log.cleaner.backoff.ms"
 _SMALLEST_IO_BUFFER_BYTES = 4_096
 _LONGEST_PAUSE_S = 86_400.0  # the event loop's clock cannot represent Kafka's "never"
 _SHORTEST_PAUSE_S = 0.01
+_CHECK_S = 1.0
+_LONGEST_STOP_S = 10.0
 
 
 class Cleaning:
@@ -62,10 +64,15 @@ class Cleaning:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         for slot in self._slots:
-            slot.worker.close()  # the call that is running ends
-        await asyncio.gather(*(slot.task for slot in self._slots if slot.task is not None))
+            slot.worker.kill()  # the call that is running ends
+        running = [slot.task for slot in self._slots if slot.task is not None]
+        if running:
+            await asyncio.wait(running, timeout=_LONGEST_STOP_S)
         for slot in self._slots:
-            slot.background.close()
+            if slot.task is None or slot.task.done():
+                slot.background.close()
+            else:
+                _log.warning("Log cleaner does not end, its disk does not respond: the broker stops without it")
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -95,11 +102,20 @@ class Cleaning:
         work = await self._step(partial(next, cleaning))
         while work is not None:
             try:
-                result = await slot.result_of(work)
+                result = await self._result(slot, target, work)
             except Exception as error:
                 work = await self._step(partial(cleaning.throw, error))
             else:
                 work = await self._step(partial(cleaning.send, result))
+
+    async def _result(self, slot: _Slot, target: LogToClean, work: Work) -> Any:
+        """Runs `work` in the thread of the slot. It ends early when the log may not be cleaned any more: a call for a
+        large segment takes minutes."""
+        result = asyncio.ensure_future(slot.result_of(work))
+        while not (await asyncio.wait((result,), timeout=_CHECK_S))[0]:
+            if not self._cleaner.is_valid(target):
+                slot.worker.kill()
+        return result.result()
 
     async def _step(self, step: Callable[[], Work]) -> Work | None:
         def run() -> Work | None:

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -139,3 +140,34 @@ def test_a_process_that_waits_for_its_rate_can_be_closed(tmp_path: Path, worker:
     with pytest.raises(WorkerLost):
         work()
     cleaning.close()
+
+
+def test_a_call_ends_when_it_is_killed_from_another_thread(tmp_path: Path, worker: ProcessWorker) -> None:
+    log = filled(tmp_path, worker)
+    worker.kill()  # without a process
+    worker.begin(WorkerLimits(1 << 20, 4096, 0.001))
+    segment = log.log.body.segments[0]
+    file, errors = segment.file(), list[BaseException]()
+
+    def call() -> None:
+        try:
+            worker.map_segment(SegmentSource(file.fd, 0, segment.written, 0, 9))
+        except WorkerLost as error:
+            errors.append(error)
+
+    os.kill(_pid(worker), signal.SIGSTOP)
+    thread = threading.Thread(target=call)
+    thread.start()
+    worker.kill()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert len(errors) == 1
+    assert log.clean()  # with another process
+
+
+def test_a_round_after_a_kill_between_two_calls_has_another_process(worker: ProcessWorker) -> None:
+    worker.begin(LIMITS)
+    before = _pid(worker)
+    worker.kill()
+    worker.begin(LIMITS)
+    assert _pid(worker) != before

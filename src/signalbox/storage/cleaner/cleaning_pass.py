@@ -171,6 +171,9 @@ class CleaningPass:
         """Releases the map."""
         self.begin(WorkerLimits(0, 1, 1.0))
 
+    def kill(self) -> None:
+        """Calls end by themselves here."""
+
 
 def _fault(batch: BatchHeader, error: KafkaError) -> CleaningFault:
     return CleaningFault(f"the batch at offset {batch.base_offset} cannot be read: {error.message}")

@@ -100,6 +100,10 @@ class LogCleaner:
             and not self._logs.moves.is_moving(partition)
         )
 
+    def is_valid(self, target: LogToClean) -> bool:
+        """Whether the log is still the one that was chosen, and may be cleaned."""
+        return self._is_cleanable(target.log) and target.log.body.truncations == target.truncations
+
     # -- rounds
 
     def clean(self, target: LogToClean, worker: CleaningWorker, limits: WorkerLimits) -> Round:

@@ -99,5 +99,10 @@ class CleaningWorker(Protocol):
         ...
 
     def close(self) -> None:
-        """Ends the worker; a call that is running ends with WorkerLost."""
+        """Ends the worker, and waits for its end. In the background, like a call."""
+        ...
+
+    def kill(self) -> None:
+        """Makes a call that is running end with WorkerLost, from another thread; does not wait. A round may begin
+        afterwards."""
         ...

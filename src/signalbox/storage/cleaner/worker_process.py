@@ -6,8 +6,8 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from signalbox.storage.cleaner.batch_retention import RetentionRules
@@ -22,19 +22,22 @@ from signalbox.storage.cleaner.worker_port import (
 )
 
 _SHOWN_CHARACTERS = 300
+_LONGEST_END_S = 5.0
 
 
 class ProcessWorker:
     """The process starts with a round, if it is not running, and ends with `close`, or with this process. One thread
-    calls it at a time; `close` may be called from another."""
+    calls it at a time; `kill` may be called from another."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: socket.socket | None = None
-        self._call_lock = threading.Lock()
+        self._is_killed = False
 
     def begin(self, limits: WorkerLimits) -> None:
         """Starts the process if there is none."""
+        if self._is_killed:
+            self._end()
         if self._process is None:
             self._start()
         self._call("begin", limits)
@@ -56,22 +59,31 @@ class ProcessWorker:
 
     def close(self) -> None:
         """Kills the process: what it was writing is removed by the round, or by the next start."""
-        process = self._process
-        if process is None:
+        self._end()
+
+    def kill(self) -> None:
+        """The call ends at once, even if the process waits for its disk and cannot end yet."""
+        process, connection = self._process, self._connection
+        if process is None or connection is None:
             return
+        self._is_killed = True
         process.kill()
-        with self._call_lock:  # a call that is running ends with the process
-            self._end()
+        with suppress(OSError):  # closed meanwhile
+            connection.shutdown(socket.SHUT_RDWR)
 
     def _end(self) -> str:
         """Releases what belongs to a process that has ended or is about to; returns its error output."""
         process, connection = self._process, self._connection
         self._process = self._connection = None
+        self._is_killed = False
         if process is None or connection is None:
             return ""
         connection.close()
         process.kill()
-        _, errors = process.communicate()
+        try:
+            _, errors = process.communicate(timeout=_LONGEST_END_S)
+        except subprocess.TimeoutExpired:
+            return "killed, it ends when its disk responds"
         return errors.decode(errors="replace").strip()[-_SHOWN_CHARACTERS:]
 
     def _start(self) -> None:
@@ -90,14 +102,14 @@ class ProcessWorker:
         self._connection = ours
 
     def _call(self, method: str, *arguments: Any) -> Any:
-        with self._call_lock:
-            if self._connection is None:
-                raise WorkerLost("the cleaner process is not running")
-            try:
-                send(self._connection, (method, arguments), list(_files_of(arguments)))
-                answer, _ = receive(self._connection)
-            except (EOFError, OSError) as error:
-                raise WorkerLost(f"the cleaner process has ended ({error!r}): {self._end()}") from None
+        connection = self._connection
+        if connection is None:
+            raise WorkerLost("the cleaner process is not running")
+        try:
+            send(connection, (method, arguments), list(_files_of(arguments)))
+            answer, _ = receive(connection)
+        except (EOFError, OSError) as error:
+            raise WorkerLost(f"the cleaner process has ended ({error!r}): {self._end()}") from None
         if isinstance(answer, Exception):
             raise answer
         return answer

@@ -308,6 +308,23 @@ def test_the_files_of_an_aborted_round_are_removed_beside_the_next_round(tmp_pat
     assert len(log.offsets()) == 61
 
 
+def test_replaced_segments_are_removed_during_the_round(tmp_path: Path) -> None:
+    log = filled(tmp_path, 100)
+    log.config = replace(COMPACTED, file_delete_delay_ms=1_000)
+    log.log.update_config(log.config)
+    most = 0
+    for _ in round_of(log):
+        log.background.close()
+        log.clock.advance(1_000)
+        most = max(most, len(list(tmp_path.rglob("*.log.deleted"))))
+    assert log.log.body.compacted_to == 200
+    assert 0 < most <= 2
+    log.background.close()
+    log.cleaner.end_backoff()
+    log.background.close()
+    assert not list(tmp_path.rglob("*.deleted"))
+
+
 def test_a_reader_of_a_replaced_segment_finishes(tmp_path: Path) -> None:
     log = filled(tmp_path)
     piece = log.log.read(0, 1 << 20)

@@ -50,8 +50,11 @@ class LogCleaner:
         self._stopped = True
 
     def end_backoff(self) -> None:
-        """The time of `log.cleaner.backoff.ms` has passed: logs whose rounds failed may be chosen again."""
+        """The time of `log.cleaner.backoff.ms` has passed: logs whose rounds failed may be chosen again. Removes the
+        segments that were replaced `file.delete.delay.ms` ago."""
         self._failed.end_backoff(self._logs.get)
+        for directory in self.directories:
+            directory.removals.run_due(self._clock.now_ms())
 
     # -- the choice
 
@@ -110,7 +113,7 @@ class LogCleaner:
         """The round of a log that `next_log` returned. Its errors are handled and logged. Yields."""
         log = target.log
         began_s = self._clock.monotonic()
-        cleaning = LogCleaning(target, worker, limits, self._clock.now_ms(), lambda: self._is_cleanable(log))
+        cleaning = LogCleaning(target, worker, limits, self._clock, lambda: self._is_cleanable(log))
         try:
             yield from cleaning.run()
         except CleaningFault as fault:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeGuard
 
+from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.storage.cleaner.batch_retention import RetentionRules
 from signalbox.storage.cleaner.log_to_clean import LogToClean
@@ -53,14 +54,14 @@ class CleaningStats:
 
 
 class LogCleaning:
-    """`is_current` tells whether the log may still be cleaned. `now_ms`: when the round begins."""
+    """`is_current` tells whether the log may still be cleaned."""
 
     def __init__(
         self,
         target: LogToClean,
         worker: CleaningWorker,
         limits: WorkerLimits,
-        now_ms: int,
+        clock: Clock,
         is_current: Callable[[], bool],
     ) -> None:
         self.stats = CleaningStats()
@@ -69,7 +70,8 @@ class LogCleaning:
         self._body = target.log.body
         self._worker = worker
         self._limits = limits
-        self._now_ms = now_ms
+        self._clock = clock
+        self._began_ms = clock.now_ms()
         self._is_current = is_current
         self._truncations = target.truncations
         self._upper_bound = target.upper_bound_offset
@@ -183,7 +185,7 @@ class LogCleaning:
             if entry.last_offset < self._upper_bound:
                 last_records[producer_id] = (entry.last_offset, entry.producer_epoch)
             yield_if_due()
-        return RetentionRules(self._now_ms, self._body.config.delete_retention_ms, self._upper_bound, last_records)
+        return RetentionRules(self._began_ms, self._body.config.delete_retention_ms, self._upper_bound, last_records)
 
     def _rewrite(self, group: list[Segment], rules: RetentionRules) -> Round:
         """Yields."""
@@ -213,6 +215,8 @@ class LogCleaning:
             self._remove(paths)
             raise
         self._count(rewritten)
+        # A long round would otherwise need twice the space of the log: the next retention check may be minutes away.
+        body.directory.removals.run_due(self._clock.now_ms())
         yield partial(body.directory.disk.file_system.sync_directory, body.folder)
         self._check()
 

@@ -165,6 +165,15 @@ def test_a_call_ends_when_it_is_killed_from_another_thread(tmp_path: Path, worke
     assert log.clean()  # with another process
 
 
+def test_modules_in_the_working_directory_are_not_imported(
+    tmp_path: Path, worker: ProcessWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pickle.py").write_text("raise SystemExit('imported from the working directory')")
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    monkeypatch.chdir(tmp_path)
+    worker.begin(LIMITS)
+
+
 def test_a_round_after_a_kill_between_two_calls_has_another_process(worker: ProcessWorker) -> None:
     worker.begin(LIMITS)
     before = _pid(worker)

@@ -3,6 +3,7 @@ memory of the map goes back to the system when the process ends."""
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -88,11 +89,14 @@ class ProcessWorker:
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "signalbox.storage.cleaner.worker_main", str(theirs.fileno())]
+        # `-m` alone would put the working directory first: others may write to it. The modules are the broker's own.
+        command = [sys.executable, "-P", "-m", "signalbox.storage.cleaner.worker_main", str(theirs.fileno())]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         with theirs:
             # It must not share the broker's output, on which a supervisor may wait, or which is locked.
             self._process = subprocess.Popen(
                 command,
+                env=environment,
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -154,11 +154,17 @@ def test_records_that_cannot_be_read_are_faults(tmp_path: Path) -> None:
 
 
 def test_the_rate_is_kept_over_the_whole_time() -> None:
-    now, pauses = [100.0], []  # type: ignore[var-annotated]
-    throttle = Throttle(1_000.0, lambda: now[0], pauses.append)
+    now, pauses = [100.0], list[float]()
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+        pauses.append(round(seconds, 3))
+
+    throttle = Throttle(1_000.0, lambda: now[0], sleep)
     throttle.count(500)
-    now[0] += 0.5
     throttle.count(100)
     now[0] += 10
     throttle.count(5_000)
-    assert [round(pause, 3) for pause in pauses] == [0.5, 0.1]
+    assert pauses == [0.5, 0.1]
+    throttle.count(8_000)  # ahead by 3 seconds
+    assert pauses[2:] == [1.0, 1.0, 1.0]  # the process looks for its broker in between

@@ -36,6 +36,19 @@ def test_each_batch_is_read_in_any_buffer(tmp_path: Path, buffer_bytes: int) -> 
     assert max(read_bytes) <= max(buffer_bytes, max(map(len, BATCHES)))
 
 
+def test_a_corrupt_length_does_not_make_the_cleaner_read_the_whole_file(tmp_path: Path) -> None:
+    data = bytearray(BATCHES[0])
+    data[8:12] = (150 << 20).to_bytes(4, "big")
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    os.truncate(path, 200 << 20)
+    fd, read_bytes = os.open(path, os.O_RDONLY), list[int]()
+    with pytest.raises(CleaningFault, match="position 0 is too large"):
+        list(batch_chunks(RealFileSystem(), SegmentSource(fd, 0, 200 << 20, 0, 0), 1_000, read_bytes.append))
+    os.close(fd)
+    assert read_bytes == [1_000]
+
+
 def test_corrupt_and_incomplete_batches_are_faults(tmp_path: Path) -> None:
     data = b"".join(BATCHES)
     flipped = bytearray(data)

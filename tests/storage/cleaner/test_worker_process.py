@@ -174,6 +174,11 @@ def test_modules_in_the_working_directory_are_not_imported(
     worker.begin(LIMITS)
 
 
+def test_the_kernel_ends_the_process_before_the_broker_when_memory_is_short(worker: ProcessWorker) -> None:
+    worker.begin(LIMITS)
+    assert Path(f"/proc/{_pid(worker)}/oom_score_adj").read_text().strip() == "500"
+
+
 def test_a_round_after_a_kill_between_two_calls_has_another_process(worker: ProcessWorker) -> None:
     worker.begin(LIMITS)
     before = _pid(worker)

@@ -27,6 +27,7 @@ from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.segments.segment_scan import scan_headers
 
 _OF_TRANSACTIONS = TRANSACTIONAL_BIT | CONTROL_BIT
+_SHORTEST_SLEEP_S, _LONGEST_SLEEP_S = 0.001, 1.0
 
 
 class Throttle:
@@ -48,9 +49,9 @@ class Throttle:
     def count(self, size_bytes: int) -> None:
         """Waits until `size_bytes` more are within the rate."""
         self._bytes += size_bytes
-        ahead_s = self._started + self._bytes / self._bytes_per_second - self._now()
-        if ahead_s > 0:
-            self._sleep(ahead_s)
+        due = self._started + self._bytes / self._bytes_per_second
+        while (ahead_s := due - self._now()) > _SHORTEST_SLEEP_S:
+            self._sleep(min(ahead_s, _LONGEST_SLEEP_S))
 
 
 class CleaningPass:

@@ -14,6 +14,7 @@ from signalbox.protocol.records.batch_header import HEADER_SIZE, BatchHeader
 from signalbox.storage.cleaner.worker_port import CleaningFault, SegmentSource
 from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.segments.segment_scan import CRC_START, header_at
+from signalbox.storage.validation.corruption import LARGEST_BATCH_BYTES
 
 Batches = Iterator[list[tuple[BatchHeader, memoryview]]]
 
@@ -35,6 +36,8 @@ def batch_chunks(
             batch = header_at(chunk, at, position + at)
             if batch is None:
                 raise CleaningFault(f"no batch begins at position {position + at}")
+            if batch.size_bytes > LARGEST_BATCH_BYTES:
+                raise CleaningFault(f"the batch at position {position + at} is too large: {batch.size_bytes} bytes")
             if batch.size_bytes > size - at:
                 needed = batch.size_bytes
                 break

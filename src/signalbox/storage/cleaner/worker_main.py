@@ -9,7 +9,10 @@ import gc
 import os
 import socket
 import sys
+import time
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from signalbox.storage.cleaner.cleaning_pass import CleaningPass, Throttle
@@ -18,18 +21,31 @@ from signalbox.storage.cleaner.worker_port import CleanedTarget, CleaningFault, 
 from signalbox.storage.files.file_system import RealFileSystem
 
 _NICENESS = 10  # the event loop of the broker comes first
+_OOM_SCORE = "500"  # so does its memory: with too little of it, the kernel ends this process
+
+
+_PARENT = os.getppid()
 
 
 class _EndsWithParent(Throttle):
     """The process ends when its broker has ended, also within a long call."""
 
+    def __init__(self, bytes_per_second: float) -> None:
+        super().__init__(bytes_per_second, sleep=_sleep)
+
     def count(self, size_bytes: int) -> None:
-        if os.getppid() != _PARENT:
-            os._exit(1)
+        _end_without_parent()
         super().count(size_bytes)
 
 
-_PARENT = os.getppid()
+def _sleep(seconds: float) -> None:
+    _end_without_parent()
+    time.sleep(seconds)
+
+
+def _end_without_parent() -> None:
+    if os.getppid() != _PARENT:
+        os._exit(1)
 
 
 def serve(connection: socket.socket) -> None:
@@ -70,5 +86,7 @@ def _with_files(arguments: tuple[Any, ...], fds: list[int]) -> list[Any]:
 
 if __name__ == "__main__":
     os.nice(_NICENESS)
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
     gc.disable()  # nothing here has cycles, and the map is large
     serve(socket.socket(fileno=int(sys.argv[1])))

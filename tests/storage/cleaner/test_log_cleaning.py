@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from signalbox.storage.cleaner.cleaning_pass import CleaningPass
 from signalbox.storage.cleaner.offset_map import ENTRY_BYTES
 from signalbox.storage.cleaner.worker_port import WorkerLimits
+from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.producers.producer_state import NO_OFFSET
 from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, NO_LIMIT, CompactedLog, keyed, marker, records_in, steps
 from tests.storage.workbench import TOPIC_ID, TP
@@ -198,6 +200,30 @@ def test_an_emptied_batch_of_an_aborted_transaction_keeps_its_marker(tmp_path: P
     log.open()
     assert log.log.producers[7].last_offset == 0
     assert log.log.producers[7].transaction_first_offset == NO_OFFSET
+
+
+class RecordingPass(CleaningPass):
+    """Records the last records of producers."""
+
+    def __init__(self, file_system: FileSystem) -> None:
+        super().__init__(file_system)
+        self.parts: list[Mapping[int, tuple[int, int]]] = []
+
+    def add_last_records(self, last_records: Mapping[int, tuple[int, int]]) -> None:
+        super().add_last_records(last_records)
+        self.parts.append(last_records)
+
+
+def test_the_last_records_of_many_producers_are_sent_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signalbox.storage.cleaner.log_cleaning._PRODUCERS_AT_ONCE", 2)
+    log = CompactedLog(tmp_path)
+    log.append(*(keyed({"a": "1"}, producer=(number, 3, 0)) for number in range(3)))
+    log.append(keyed({"a": "1"}))
+    log.append(keyed({"a": "1"}, producer=(9, 3, 0)), roll=False)  # in the active segment
+    log.worker = worker = RecordingPass(log.file_system)
+    assert log.clean()
+    assert worker.parts == [{0: (0, 3), 1: (1, 3)}, {2: (2, 3)}]
+    assert [batch.base_offset for batch in log.log.body.segments[0].headers()] == [0, 1, 2, 3]  # those three are empty
 
 
 def test_segments_are_merged_up_to_the_segment_size(tmp_path: Path) -> None:

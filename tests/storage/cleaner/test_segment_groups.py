@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.storage.cleaner.segment_groups import MOST_SEGMENTS, group_segments
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.segments.segment import Segment
@@ -21,6 +22,16 @@ def groups(
         segments.append(segment)
     end_offset = segments[-1].base_offset + 10
     return [len(group) for group in group_segments(segments, end_offset, LogConfig(**config))]  # type: ignore[arg-type]
+
+
+def test_the_grouping_yields(tmp_path: Path) -> None:
+    results = list[list[int]]()
+    task, slices = CooperativeTask(lambda: results.append(groups(tmp_path, [0] * 100))), 0
+    while not task.dead:
+        task.switch()
+        slices += 1
+    assert slices > 100
+    assert sum(results[0]) == 100
 
 
 def test_by_size(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from signalbox.protocol.error_table import KafkaError
@@ -68,6 +69,7 @@ class CleaningPass:
         self._throttle = self._new_throttle(limits.bytes_per_second)
         self._map = OffsetMap(limits.map_bytes)
         self._scan: TransactionScan | None = None
+        self._last_records: dict[int, tuple[int, int]] = {}
         self._map_transactions = CleanedTransactions([])
         self._transactions: CleanedTransactions | None = None
 
@@ -142,11 +144,15 @@ class CleaningPass:
         except KafkaError as error:
             raise _fault(batch, error) from None
 
+    def add_last_records(self, last_records: Mapping[int, tuple[int, int]]) -> None:
+        """They apply to all groups of the round."""
+        self._last_records.update(last_records)
+
     def rewrite(self, sources: Sequence[SegmentSource], target: CleanedTarget, rules: RetentionRules) -> Rewritten:
         """The transactions of a round continue from group to group."""
         if self._transactions is None:
             self._transactions = CleanedTransactions(self._scan.aborted if self._scan else [])
-        batch_filter = BatchFilter(self._map, self._transactions, rules)
+        batch_filter = BatchFilter(self._map, self._transactions, replace(rules, last_records=self._last_records))
         output = SegmentOutput(self._file_system, target, self._buffer_bytes, self._throttle.count)
         bytes_read = records_read = records_kept = 0
         for batch, data in chain.from_iterable(map(self._batches, sources)):

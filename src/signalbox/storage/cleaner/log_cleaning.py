@@ -32,6 +32,8 @@ from signalbox.storage.files.file_names import CLEANED_FILES, CLEANED_SUFFIX, GA
 from signalbox.storage.files.open_files import OpenFile
 from signalbox.storage.segments.segment import Segment
 
+_PRODUCERS_AT_ONCE = 1_000  # 0.3 ms
+
 Work = Callable[[], Any]
 Steps = Generator[Work, Any, Any]
 Round = Generator[Work, Any, None]
@@ -89,8 +91,8 @@ class LogCleaning:
         self._body.allow_gaps_to(segments.end_of(segments.slot_of(end_offset - 1), self._log.log_end_offset))
         yield self._sync_gaps
         cleanable = [segment for segment in segments if segment.base_offset < end_offset]
-        rules = self._rules()
-        self._check()
+        yield from self._add_last_records()
+        rules = RetentionRules(self._began_ms, self._body.config.delete_retention_ms, self._upper_bound)
         for group in group_segments(cleanable, segments.end_of(len(cleanable) - 1, end_offset), self._body.config):
             yield from self._rewrite(group, rules)
         self._check()
@@ -178,17 +180,23 @@ class LogCleaning:
 
     # -- the groups
 
-    def _rules(self) -> RetentionRules:
-        """Yields."""
-        last_records = {}
+    def _add_last_records(self) -> Round:
+        """Sends the last records of the active producers, a part at a time: no other thread runs while one is encoded.
+        Yields."""
+        part: dict[int, tuple[int, int]] = {}
         for producer_id, entry in list(self._body.producers.entries.items()):
             if entry.last_offset < self._upper_bound:
-                last_records[producer_id] = (entry.last_offset, entry.producer_epoch)
+                part[producer_id] = (entry.last_offset, entry.producer_epoch)
+            if len(part) == _PRODUCERS_AT_ONCE:
+                yield partial(self._worker.add_last_records, part)
+                part = {}
             yield_if_due()
-        return RetentionRules(self._began_ms, self._body.config.delete_retention_ms, self._upper_bound, last_records)
+        if part:
+            yield partial(self._worker.add_last_records, part)
 
     def _rewrite(self, group: list[Segment], rules: RetentionRules) -> Round:
         """Yields."""
+        self._check()
         body = self._body
         if not body.has_run(group):
             raise CleaningAborted("segments were deleted")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.storage.files.file_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
@@ -17,10 +18,11 @@ MOST_SEGMENTS = 32  # their files are renamed in one step of the event loop
 
 
 def group_segments(segments: Sequence[Segment], end_offset: int, config: LogConfig) -> list[list[Segment]]:
-    """`segments` in groups, in order. `end_offset`: where the segment behind the last one begins."""
+    """`segments` in groups, in order. `end_offset`: where the segment behind the last one begins. Yields."""
     groups: list[list[Segment]] = []
     sizes = [0, 0, 0]
     for slot, segment in enumerate(segments):
+        yield_if_due()
         next_offset = segments[slot + 1].base_offset if slot + 1 < len(segments) else end_offset
         own = [segment.written, _size(segment, INDEX_SUFFIX), _size(segment, TIME_INDEX_SUFFIX)]
         grown = [before + size for before, size in zip(sizes, own, strict=True)]

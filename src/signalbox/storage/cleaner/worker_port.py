@@ -6,7 +6,7 @@ touch a file that the next broker has created under the same name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -94,8 +94,13 @@ class CleaningWorker(Protocol):
         marker so far."""
         ...
 
+    def add_last_records(self, last_records: Mapping[int, tuple[int, int]]) -> None:
+        """A part of `RetentionRules.last_records`, before the first group: one call for all would take long."""
+        ...
+
     def rewrite(self, sources: Sequence[SegmentSource], target: CleanedTarget, rules: RetentionRules) -> Rewritten:
-        """Writes what is left of a group of segments to `target`, durably; one call for each group, in order."""
+        """Writes what is left of a group of segments to `target`, durably; one call for each group, in order.
+        `rules` has no last records."""
         ...
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -53,6 +53,9 @@ class ProcessWorker:
     def scan_segment(self, source: SegmentSource) -> int | None:
         undecided_from: int | None = self._call("scan_segment", source)
         return undecided_from
+
+    def add_last_records(self, last_records: Mapping[int, tuple[int, int]]) -> None:
+        self._call("add_last_records", last_records)
 
     def rewrite(self, sources: Sequence[SegmentSource], target: CleanedTarget, rules: RetentionRules) -> Rewritten:
         rewritten: Rewritten = self._call("rewrite", list(sources), target, rules)

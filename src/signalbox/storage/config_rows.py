@@ -31,7 +31,7 @@ _OWN = (
     ConfigRow("signalbox.log.scrub.interval.ms", _L, 86_400_000, "The minimum time in milliseconds from the start of one pass of the log scrub to the start of the next.", at_least(1), Dynamic.CLUSTER_WIDE),
     ConfigRow("log.cleaner.enable", _B, True, "Whether logs with cleanup.policy=compact are compacted. Without it, __consumer_offsets grows without limit."),
     ConfigRow("log.cleaner.threads", _I, 1, "The number of cleaner processes, each of which compacts one log at a time. 0: no log is compacted.", at_least(0), Dynamic.CLUSTER_WIDE),
-    ConfigRow("log.cleaner.dedupe.buffer.size", _L, 134_217_728, "The memory in bytes for the keys of the logs that are compacted, of all cleaner processes together. A log with more keys is compacted in several rounds.", at_least(0), Dynamic.CLUSTER_WIDE),
+    ConfigRow("log.cleaner.dedupe.buffer.size", _L, 134_217_728, "The memory in bytes for the keys of the logs that are compacted, of all cleaner processes together. A log with more keys is compacted in several rounds.", at_least(1_048_577), Dynamic.CLUSTER_WIDE),
     ConfigRow("log.cleaner.io.buffer.size", _I, 524_288, "The memory in bytes for reads and writes of all cleaner processes together.", at_least(0), Dynamic.CLUSTER_WIDE),
     ConfigRow("log.cleaner.io.buffer.load.factor", _D, 0.9, "The share of log.cleaner.dedupe.buffer.size that a round may fill.", between(0, 1), Dynamic.CLUSTER_WIDE),
     ConfigRow("log.cleaner.io.max.bytes.per.second", _D, 1.7976931348623157e308, "The maximum rate in bytes per second at which all cleaner processes together read and write.", None, Dynamic.CLUSTER_WIDE),

@@ -135,6 +135,20 @@ def test_a_log_whose_worker_is_lost_again_and_again_is_uncleanable(
     assert log.log.body.compacted_to == 2
 
 
+def test_an_error_of_the_disk_does_not_fail_the_metrics(tmp_path: Path) -> None:
+    log = CompactedLog(tmp_path, replace(COMPACTED, max_compaction_lag_ms=5_000))
+    log.append(keyed({"a": "1"}))
+    path = Path(log.log.body.segments[0].path(".log"))
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    assert log.clean()
+    directory = log.log.body.directory
+    assert log.cleaner.uncleanable(directory) == [log.log]
+    assert log.cleaner.uncleanable_bytes(directory) == path.stat().st_size
+    log.file_system.fail("pread", path_part=".log")  # type: ignore[attr-defined]
+    assert log.cleaner.uncleanable_bytes(directory) == 0
+    assert not directory.online
+
+
 def test_logs_of_a_directory_that_fails_are_passed_over(tmp_path: Path) -> None:
     log = two_logs(tmp_path)
     log.logs.directories[0].fail(OSError("broken"), "testing")

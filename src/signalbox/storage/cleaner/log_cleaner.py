@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from signalbox.common.clock import Clock
@@ -177,6 +178,6 @@ class LogCleaner:
         now_ms = self._clock.now_ms()
         total = 0
         for log in self.uncleanable(directory):
-            if log.online:
+            with suppress(KafkaError), directory.guard(f"measuring {log.body.folder}"):
                 total += log_to_clean(log, now_ms).dirty_bytes
         return total

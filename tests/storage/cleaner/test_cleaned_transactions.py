@@ -34,6 +34,16 @@ def test_a_scan_finds_aborted_and_undecided_transactions() -> None:
     assert scan.undecided_from == 5
 
 
+def test_control_batches_without_a_marker_neither_begin_nor_end_a_transaction() -> None:
+    scan = TransactionScan()
+    scan.add(control(0, 1), None)  # a follower has fetched it after its leader had compacted it
+    assert scan.undecided_from is None
+    scan.add(data(1, 1), None)
+    scan.add(control(2, 1), 7)
+    scan.add(control(3, 1), None)
+    assert scan.undecided_from == 1
+
+
 def test_batches_between_the_first_one_and_the_marker_are_aborted() -> None:
     transactions = CleanedTransactions([AbortedTransaction(9, 12, 1), AbortedTransaction(2, 5, 1)])
     assert not transactions.is_aborted(data(1, 1))  # of the transaction before

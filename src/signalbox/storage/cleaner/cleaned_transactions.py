@@ -34,9 +34,12 @@ class TransactionScan:
         self._open: dict[int, int] = {}
 
     def add(self, batch: BatchHeader, marker: int | None) -> None:
-        """A transactional batch, or a control batch with its `marker` type."""
-        if marker is None:
+        """A transactional batch, or a control batch with its `marker` type: None if the leader has removed its record,
+        other types end no transaction."""
+        if not batch.is_control:
             self._open.setdefault(batch.producer_id, batch.base_offset)
+            return
+        if marker not in (ABORT_MARKER, COMMIT_MARKER):
             return
         first_offset = self._open.pop(batch.producer_id, None)
         if marker == ABORT_MARKER and first_offset is not None:

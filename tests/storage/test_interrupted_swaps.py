@@ -146,4 +146,5 @@ def test_a_new_segment_replaces_all_that_it_contains(tmp_path: Path) -> None:
 
 def test_indexes_without_a_log_and_temporary_files_are_removed(tmp_path: Path) -> None:
     make(tmp_path, f"{0:020}.log", f"{5:020}.index", f"{5:020}.timeindex", "x.tmp", f"{5:020}.log.deleted", "notes")
+    make(tmp_path, f"{5:020}.txnindex")
     assert left(tmp_path) == [f"{0:020}.log", "notes"]

@@ -263,12 +263,12 @@ class LogBody:
         for path in paths:
             file_system.rename(path + CLEANED_SUFFIX, path + SWAP_SUFFIX)
         first = self.segments.slot_of(base_offset)
-        new.use_existing_file(size_bytes)
         self.segments.replace_run(first, first + len(old) - 1, [new])
         self.retire(old[:1], with_snapshots=False)  # the snapshot of this offset is still right
         self.retire(old[1:])
         for path in paths:
             file_system.rename(path + SWAP_SUFFIX, path)
+        new.use_existing_file(size_bytes)
 
     def drop_snapshots_after(self, end_offset: int) -> None:
         """Removes the snapshots above `end_offset`."""

@@ -311,6 +311,8 @@ def test_a_corrupt_batch_makes_the_log_uncleanable(tmp_path: Path) -> None:
         file.write(b"!")
     assert log.clean()
     assert log.cleaner.is_uncleanable(log.log)
+    assert log.log.corruption is not None
+    assert log.log.corruption.offset == segment.base_offset
     assert not log.clean()
     assert log.logs.directories[0].online
     log.log.truncate_to(0)  # it is rebuilt from the leader

@@ -78,6 +78,12 @@ def test_faults_come_back_as_they_are(tmp_path: Path, worker: ProcessWorker) -> 
     with pytest.raises(CleaningFault, match="no batch begins at position 0"):
         worker.map_segment(SegmentSource(fd, 0, 100, 0, 1))
     os.close(fd)
+    path.write_bytes(keyed({"a": "1"})[:-1] + b"?")
+    fd = os.open(path, os.O_RDONLY)
+    with pytest.raises(CleaningFault, match="its checksum is wrong") as fault:
+        worker.map_segment(SegmentSource(fd, 0, path.stat().st_size, 0, 1))
+    assert fault.value.offset == 0
+    os.close(fd)
     fd = os.open(tmp_path, os.O_RDONLY)
     with pytest.raises(IsADirectoryError):
         worker.map_segment(SegmentSource(fd, 0, 100, 0, 1))

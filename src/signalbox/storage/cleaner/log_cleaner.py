@@ -121,6 +121,7 @@ class LogCleaner:
             if cleaning.is_valid:  # otherwise it was truncated while it was read
                 self._failed.add_uncleanable(log)
                 self._log_uncleanable(log, fault)
+                self._check(log, fault.offset)
         except OSError as error:
             if cleaning.is_valid:  # otherwise its folder was renamed meanwhile
                 log.body.directory.fail(error, f"cleaning {log.body.folder}")
@@ -137,6 +138,12 @@ class LogCleaner:
                 self._failed.remove(log)
             else:
                 self._failed.add(log)
+
+    def _check(self, log: Log, offset: int) -> None:
+        """Reports a corrupt batch: then the replica is rebuilt from its leader. Yields."""
+        if offset >= log.log_start_offset:
+            with suppress(KafkaError), log.body.directory.guard(f"checking {log.body.folder}"):
+                log.check_at(offset)
 
     def _worker_lost(self, log: Log, error: WorkerLost, is_valid: bool) -> None:
         """`is_valid`: the log may still be cleaned. Otherwise its worker was ended on purpose."""

@@ -53,5 +53,6 @@ def batch_chunks(
 
 def _checked(data: memoryview, batch: BatchHeader) -> memoryview:
     if crc32c(data[CRC_START:]) != batch.crc:
-        raise CleaningFault(f"the batch at offset {batch.base_offset} is corrupt: its checksum is wrong")
+        message = f"the batch at offset {batch.base_offset} is corrupt: its checksum is wrong"
+        raise CleaningFault(message, batch.base_offset)
     return data

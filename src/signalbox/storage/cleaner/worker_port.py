@@ -14,7 +14,12 @@ from signalbox.storage.cleaner.batch_retention import RetentionRules
 
 
 class CleaningFault(Exception):
-    """The records of a log cannot be compacted: corrupt, or not readable. The partition is not cleaned any more."""
+    """The records of a log cannot be compacted: corrupt, or not readable. The partition is not cleaned any more.
+    `offset`: of the batch, -1 if it is not known."""
+
+    def __init__(self, message: str, offset: int = -1) -> None:
+        super().__init__(message)
+        self.offset = offset
 
 
 class WorkerLost(Exception):

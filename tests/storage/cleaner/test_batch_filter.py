@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -104,6 +105,19 @@ def test_a_batch_with_append_time_keeps_its_largest_timestamp() -> None:
     cleaned = clean(data, {b"b": 200})
     assert rows(cleaned) == [(100, 5_000, b"a")]
     assert cleaned.max_timestamp == 5_000
+
+
+def test_many_small_records_need_little_memory() -> None:
+    number = 50_000
+    records = [Record(timestamp=1_000, key=b"%d" % n, value=b"1" * (1 + n % 2)) for n in range(number)]
+    data = encode_batch(records, base_offset=100)
+    del records
+    tracemalloc.start()
+    cleaned = clean(data, {b"7": 200_000}, latest_offset=200_000)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert cleaned.kept == number - 1
+    assert peak_bytes < 5 * len(data)
 
 
 def test_an_empty_batch_is_removed_unless_its_header_is_needed() -> None:

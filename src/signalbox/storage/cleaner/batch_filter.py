@@ -8,6 +8,7 @@ Compressed records are decompressed first, and compressed again with the same co
 
 from __future__ import annotations
 
+from array import array
 from typing import NamedTuple
 
 from signalbox.protocol.records.batch_header import (
@@ -30,7 +31,7 @@ from signalbox.storage.cleaner.batch_retention import (
 )
 from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions
 from signalbox.storage.cleaner.offset_map import LONGEST_PLAIN_KEY, OffsetMap, identity_of
-from signalbox.storage.cleaner.record_spans import RecordSpan, record_spans, timestamp_delta, with_timestamp_delta
+from signalbox.storage.cleaner.record_spans import record_spans, timestamp_delta, with_timestamp_delta
 
 _NO_TIMESTAMP = -1
 _LATEST_HORIZON_MS = 2**63 - 1  # the largest timestamp
@@ -42,6 +43,13 @@ class Cleaned(NamedTuple):
     data: bytes | memoryview
     kept: int
     max_timestamp: int
+
+
+class KeptRecords(NamedTuple):
+    """Where the records that stay begin and end. Arrays: a batch may have millions of records."""
+
+    begins: array[int]
+    ends: array[int]
 
 
 REMOVED = Cleaned(b"", 0, _NO_TIMESTAMP)
@@ -80,26 +88,29 @@ class BatchFilter:
             return _empty(batch) if fate.keep_empty else REMOVED
         records = uncompressed_records(data, batch)
         if batch.attributes & CONTROL_BIT:
-            kept, tombstones = list(record_spans(records, batch.record_count)), False
+            spans = list(record_spans(records, batch.record_count))
+            kept = KeptRecords(array("I", [span[0] for span in spans]), array("I", [span[1] for span in spans]))
+            tombstones = False
         else:
             kept, tombstones = self._kept(records, batch)
-        if not kept:
+        count = len(kept.begins)
+        if not count:
             return _empty(batch) if fate.keep_empty else REMOVED
         if _needs_horizon(batch, fate, tombstones):
             horizon_ms = min(self._rules.now_ms + self._rules.delete_retention_ms, _LATEST_HORIZON_MS)
             return _with_horizon(batch, records, kept, horizon_ms)
-        if len(kept) == batch.record_count:
-            return Cleaned(data, len(kept), batch.max_timestamp)
+        if count == batch.record_count:
+            return Cleaned(data, count, batch.max_timestamp)
         return _with(batch, records, kept)
 
-    def _kept(self, records: bytes, batch: BatchHeader) -> tuple[list[RecordSpan], bool]:
+    def _kept(self, records: bytes, batch: BatchHeader) -> tuple[KeptRecords, bool]:
         """The records that stay, and whether there is a tombstone among them."""
         base_offset, latest_offset = batch.base_offset, self._latest_offset
         deletes_tombstones = is_past_horizon(batch, self._rules.now_ms)
         last_offset_of = self._offsets.get
-        kept, tombstones = [], False
-        for span in record_spans(records, batch.record_count):
-            _, _, delta, key, has_value = span
+        kept, tombstones = KeptRecords(array("I"), array("I")), False
+        add_begin, add_end = kept.begins.append, kept.ends.append
+        for begin, end, delta, key, has_value in record_spans(records, batch.record_count):
             offset = base_offset + delta
             if offset <= latest_offset:
                 if key is None:
@@ -110,7 +121,8 @@ class BatchFilter:
                     continue
             if not has_value:
                 tombstones = True
-            kept.append(span)
+            add_begin(begin)
+            add_end(end)
         return kept, tombstones
 
 
@@ -118,41 +130,42 @@ def _needs_horizon(batch: BatchHeader, fate: BatchFate, tombstones: bool) -> boo
     return (fate.new_horizon or tombstones) and not has_horizon(batch)
 
 
-def _with(batch: BatchHeader, records: bytes, kept: list[RecordSpan]) -> Cleaned:
+def _with(batch: BatchHeader, records: bytes, kept: KeptRecords) -> Cleaned:
     """The batch with the `kept` records alone."""
-    pieces, begin, end = [], kept[0][0], kept[0][1]
-    for span in kept:
-        if span[0] > end:
+    pieces, begin, end = [], kept.begins[0], kept.ends[0]
+    for next_begin, next_end in zip(kept.begins, kept.ends, strict=True):
+        if next_begin > end:
             pieces.append(records[begin:end])
-            begin = span[0]
-        end = span[1]
+            begin = next_begin
+        end = next_end
     pieces.append(records[begin:end])
-    return _written(batch, b"".join(pieces), len(kept), max_timestamp=_max_timestamp(batch, records, kept))
+    return _written(batch, b"".join(pieces), len(kept.begins), max_timestamp=_max_timestamp(batch, records, kept))
 
 
-def _max_timestamp(batch: BatchHeader, records: bytes, kept: list[RecordSpan]) -> int:
+def _max_timestamp(batch: BatchHeader, records: bytes, kept: KeptRecords) -> int:
     """The largest timestamp of the `kept` records. Usually it is that of the last one."""
     if batch.attributes & TIMESTAMP_TYPE_BIT:
         return batch.max_timestamp
     largest, top = -(2**63), batch.max_timestamp - batch.base_timestamp
-    for span in reversed(kept):
-        delta = timestamp_delta(records, span[0])
+    for begin in reversed(kept.begins):
+        delta = timestamp_delta(records, begin)
         if delta >= top:
             return batch.max_timestamp
         largest = max(largest, delta)
     return batch.base_timestamp + largest
 
 
-def _with_horizon(batch: BatchHeader, records: bytes, kept: list[RecordSpan], horizon_ms: int) -> Cleaned:
+def _with_horizon(batch: BatchHeader, records: bytes, kept: KeptRecords, horizon_ms: int) -> Cleaned:
     """The batch with the `kept` records and with a delete horizon."""
     shift = batch.base_timestamp - horizon_ms
     body = b"".join(
-        with_timestamp_delta(records, begin, end, timestamp_delta(records, begin) + shift) for begin, end, *_ in kept
+        with_timestamp_delta(records, begin, end, timestamp_delta(records, begin) + shift)
+        for begin, end in zip(kept.begins, kept.ends, strict=True)
     )
     return _written(
         batch,
         body,
-        len(kept),
+        len(kept.begins),
         attributes=batch.attributes | DELETE_HORIZON_BIT,
         base_timestamp=horizon_ms,
         max_timestamp=_max_timestamp(batch, records, kept),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.storage.cleaner.worker_port import CleaningFault, SegmentSource, WorkerLimits, WorkerLost
+from signalbox.storage.cleaner.worker_port import CleaningFault, SegmentSource, WorkerLimits, WorkerLost, WorkerOutdated
 from signalbox.storage.cleaner.worker_process import ProcessWorker
 from signalbox.storage.files.file_system import RealFileSystem
 from tests.storage.cleaner.cleaning import LIMITS, CompactedLog, keyed, steps
@@ -169,6 +169,21 @@ def test_a_call_ends_when_it_is_killed_from_another_thread(tmp_path: Path, worke
     assert not thread.is_alive()
     assert len(errors) == 1
     assert log.clean()  # with another process
+
+
+def test_another_version_that_was_installed_meanwhile_is_not_used(
+    tmp_path: Path, worker: ProcessWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = filled(tmp_path, worker)
+    monkeypatch.setattr("signalbox.storage.cleaner.worker_process.__version__", "0.0.9")
+    with pytest.raises(WorkerOutdated, match=r"another version than 0\.0\.9 is installed"):
+        worker.begin(LIMITS)
+    for _ in range(4):
+        assert log.clean()
+    assert not log.cleaner.is_uncleanable(log.log)
+    monkeypatch.undo()
+    assert log.clean()
+    assert log.log.body.compacted_to == 120
 
 
 def test_modules_in_the_working_directory_are_not_imported(

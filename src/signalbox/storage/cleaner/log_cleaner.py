@@ -15,7 +15,13 @@ from signalbox.protocol.error_table import KafkaError
 from signalbox.storage.cleaner.failed_logs import FailedLogs
 from signalbox.storage.cleaner.log_cleaning import CleaningAborted, CleaningStats, LogCleaning, Round
 from signalbox.storage.cleaner.log_to_clean import LogToClean, first_open_transaction, log_to_clean
-from signalbox.storage.cleaner.worker_port import CleaningFault, CleaningWorker, WorkerLimits, WorkerLost
+from signalbox.storage.cleaner.worker_port import (
+    CleaningFault,
+    CleaningWorker,
+    WorkerLimits,
+    WorkerLost,
+    WorkerOutdated,
+)
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.log import Log
 from signalbox.storage.log_manager import LogManager
@@ -127,6 +133,8 @@ class LogCleaner:
                 log.body.directory.fail(error, f"cleaning {log.body.folder}")
         except WorkerLost as error:
             self._worker_lost(log, error, cleaning.is_valid)
+        except WorkerOutdated as error:
+            self._log_retried(log, error)
         except (CleaningAborted, KafkaError) as error:
             _log.info("Cleaning of partition %s aborted: %s", log.topic_partition, error)
         else:
@@ -152,7 +160,10 @@ class LogCleaner:
         elif self._failed.add_lost_worker(log):
             self._log_uncleanable(log, error)
         else:
-            _log.warning("Cleaning of partition %s failed and is retried: %s", log.topic_partition, error)
+            self._log_retried(log, error)
+
+    def _log_retried(self, log: Log, reason: Exception) -> None:
+        _log.warning("Cleaning of partition %s failed and is retried: %s", log.topic_partition, reason)
 
     def _log_uncleanable(self, log: Log, reason: Exception) -> None:
         _log.error("Log of %s is not compacted any more, it is uncleanable: %s", log.topic_partition, reason)

@@ -1,6 +1,7 @@
-"""The cleaner process: `python -m signalbox.storage.cleaner.worker_main FD`, started by the broker.
+"""The cleaner process: `python -m signalbox.storage.cleaner.worker_main FD VERSION`, started by the broker.
 
-It does what the broker asks over the socket FD, has a lower priority than the broker, and ends with it.
+It does what the broker asks over the socket FD, has a lower priority than the broker, and ends with it. It ends at once
+if its version is not the broker's VERSION: the program was replaced, and the broker not restarted yet.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from signalbox import __version__
 from signalbox.storage.cleaner.cleaning_pass import CleaningPass, Throttle
-from signalbox.storage.cleaner.worker_messages import receive, send
+from signalbox.storage.cleaner.worker_messages import OTHER_VERSION_STATUS, receive, send
 from signalbox.storage.cleaner.worker_port import CleanedTarget, CleaningFault, SegmentSource, WorkerLost
 from signalbox.storage.files.file_system import RealFileSystem
 
@@ -85,6 +87,8 @@ def _with_files(arguments: tuple[Any, ...], fds: list[int]) -> list[Any]:
 
 
 if __name__ == "__main__":
+    if sys.argv[2] != __version__:
+        sys.exit(OTHER_VERSION_STATUS)
     os.nice(_NICENESS)
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)

@@ -12,6 +12,7 @@ from struct import Struct
 from typing import Any
 
 _LENGTH = Struct(">I")
+OTHER_VERSION_STATUS = 3  # the exit status of a process that is not of the broker's version
 MOST_FILES = 64  # of a message: those of a group of segments and of the new one
 
 

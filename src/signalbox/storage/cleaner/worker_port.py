@@ -26,6 +26,10 @@ class WorkerLost(Exception):
     """The worker process has ended, or had an unexpected error; another round may succeed."""
 
 
+class WorkerOutdated(Exception):
+    """Another version of the program is installed than the one that runs: rounds succeed after a restart."""
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentSource:
     """The batches of a segment's file between two positions. `start_offset`: records before it are not mapped;
@@ -80,7 +84,8 @@ class Rewritten:
 
 
 class CleaningWorker(Protocol):
-    """Calls block, so they are made in the background. All raise OSError, CleaningFault and WorkerLost."""
+    """Calls block, so they are made in the background. All raise OSError, CleaningFault and WorkerLost, `begin`
+    also WorkerOutdated."""
 
     def begin(self, limits: WorkerLimits) -> None:
         """Begins a round with an empty map."""

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from signalbox import __version__
 from signalbox.storage.cleaner.batch_retention import RetentionRules
-from signalbox.storage.cleaner.worker_messages import receive, send
+from signalbox.storage.cleaner.worker_messages import OTHER_VERSION_STATUS, receive, send
 from signalbox.storage.cleaner.worker_port import (
     CleanedTarget,
     Mapped,
@@ -20,6 +21,7 @@ from signalbox.storage.cleaner.worker_port import (
     SegmentSource,
     WorkerLimits,
     WorkerLost,
+    WorkerOutdated,
 )
 
 _SHOWN_CHARACTERS = 300
@@ -93,7 +95,14 @@ class ProcessWorker:
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         # `-m` alone would put the working directory first: others may write to it. The modules are the broker's own.
-        command = [sys.executable, "-P", "-m", "signalbox.storage.cleaner.worker_main", str(theirs.fileno())]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "signalbox.storage.cleaner.worker_main",
+            str(theirs.fileno()),
+            __version__,
+        ]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         with theirs:
             # It must not share the broker's output, on which a supervisor may wait, or which is locked.
@@ -116,7 +125,10 @@ class ProcessWorker:
             send(connection, (method, arguments), list(_files_of(arguments)))
             answer, _ = receive(connection)
         except (EOFError, OSError) as error:
-            raise WorkerLost(f"the cleaner process has ended ({error!r}): {self._end()}") from None
+            process, reason = self._process, self._end()
+            if process is not None and process.returncode == OTHER_VERSION_STATUS:
+                raise WorkerOutdated(f"another version than {__version__} is installed: restart this broker") from None
+            raise WorkerLost(f"the cleaner process has ended ({error!r}): {reason}") from None
         if isinstance(answer, Exception):
             raise answer
         return answer

@@ -146,7 +146,7 @@ class LogCleaning:
         return result
 
     def _scan(self, dirty: Sequence[tuple[Segment, int]]) -> Round:
-        """Finds the transactions; an undecided one lowers the upper bound."""
+        """Finds the transactions; an undecided one lowers the upper bound. Yields."""
         yield self._worker.begin_scan
         undecided_from: int | None = None
         for segment in dirty:

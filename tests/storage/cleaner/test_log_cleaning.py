@@ -322,14 +322,16 @@ def test_a_corrupt_batch_makes_the_log_uncleanable(tmp_path: Path) -> None:
 def test_the_files_of_an_aborted_round_are_removed_beside_the_next_round(tmp_path: Path) -> None:
     log = filled(tmp_path)
     before = log.table()
-    for _ in round_of(log):
-        if list(tmp_path.rglob("*.cleaned")):
+    writing = -1  # the step before the first files are written
+    for step, _ in enumerate(round_of(log)):
+        if writing < 0 and list(tmp_path.rglob("*.cleaned")):
+            writing = step
             log.log.update_config(replace(COMPACTED, cleanup_policy=("delete",)))
     assert log.log.body.compacted_to == 0
     log.log.update_config(COMPACTED)
     log.cleaner.end_backoff()
-    for _ in round_of(log):
-        if list(tmp_path.rglob("*.cleaned")):  # the round is about to write them
+    for step, _ in enumerate(round_of(log)):
+        if step == writing:
             log.remove_retired()
     assert log.logs.directories[0].online
     assert log.table() == before

@@ -43,3 +43,9 @@ def test_every_topic_config_with_a_broker_default_has_a_row_here_or_elsewhere() 
 def test_a_wrong_value_is_a_fault() -> None:
     _, faults = STORAGE_CONFIG.read({"log.segment.bytes": "3"})
     assert [fault.key for fault in faults] == ["log.segment.bytes"]
+
+
+@pytest.mark.parametrize(("text", "accepted"), [("0", False), ("1048576", False), ("1048577", True)])
+def test_the_cleaner_has_more_than_1_mib_for_keys_as_in_kafka(text: str, accepted: bool) -> None:
+    _, faults = STORAGE_CONFIG.read({"log.cleaner.dedupe.buffer.size": text})
+    assert (faults == []) is accepted

@@ -77,3 +77,17 @@ def test_deleted_segments_are_logged_with_offsets_and_reason(tmp_path: Path, cap
         f"Deleted the oldest segments (partition={log.topic_partition}, segments=1, log start offset=12, before=8,"
         f" log end offset=20, reason=retention.bytes={2 * SIZE})",
     ]
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [(LogConfig(retention_ms=1500), 3), (LogConfig(retention_ms=-1, retention_bytes=3 * SIZE), 2), (EVER, 0)],
+)
+def test_a_segment_that_compaction_has_emptied_does_not_stop_retention(
+    tmp_path: Path, config: LogConfig, expected: int
+) -> None:
+    log = five_segments(tmp_path)
+    log.update_config(config)
+    first = log.body.segments[0]
+    first.use_existing_file(0)
+    assert len(deletable_segments(log.body, 20, 20, NOW_MS + 3502)) == expected

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, Value, at_least
+from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, Value, at_least, between
 from signalbox.common.config.topic_config import TOPIC_CONFIG
 
 _S, _I, _L, _LIST = ConfigType.STRING, ConfigType.INT, ConfigType.LONG, ConfigType.LIST
+_B, _D = ConfigType.BOOLEAN, ConfigType.DOUBLE
 _OWN = (
     ConfigRow("log.dirs", _LIST, None, "The comma-separated list of log directories. If not set, log.dir is used."),
     ConfigRow("log.dir", _S, "/tmp/signalbox-logs", "The log directory, used if log.dirs is not set."),
@@ -28,6 +29,13 @@ _OWN = (
     ConfigRow("log.flush.start.offset.checkpoint.interval.ms", _I, 60_000, "The interval in milliseconds at which log start offsets are checkpointed.", at_least(0)),
     ConfigRow("signalbox.log.scrub.bytes.per.second", _L, 1_048_576, "The rate in bytes per second at which the log scrub reads all logs to detect corrupt batches. 0 disables the scrub.", at_least(0), Dynamic.CLUSTER_WIDE),
     ConfigRow("signalbox.log.scrub.interval.ms", _L, 86_400_000, "The minimum time in milliseconds from the start of one pass of the log scrub to the start of the next.", at_least(1), Dynamic.CLUSTER_WIDE),
+    ConfigRow("log.cleaner.enable", _B, True, "Whether logs with cleanup.policy=compact are compacted. Without it, __consumer_offsets grows without limit."),
+    ConfigRow("log.cleaner.threads", _I, 1, "The number of cleaner processes, each of which compacts one log at a time. 0: no log is compacted.", at_least(0), Dynamic.CLUSTER_WIDE),
+    ConfigRow("log.cleaner.dedupe.buffer.size", _L, 134_217_728, "The memory in bytes for the keys of the logs that are compacted, of all cleaner processes together. A log with more keys is compacted in several rounds.", at_least(1_048_577), Dynamic.CLUSTER_WIDE),
+    ConfigRow("log.cleaner.io.buffer.size", _I, 524_288, "The memory in bytes for reads and writes of all cleaner processes together.", at_least(0), Dynamic.CLUSTER_WIDE),
+    ConfigRow("log.cleaner.io.buffer.load.factor", _D, 0.9, "The share of log.cleaner.dedupe.buffer.size that a round may fill.", between(0, 1), Dynamic.CLUSTER_WIDE),
+    ConfigRow("log.cleaner.io.max.bytes.per.second", _D, 1.7976931348623157e308, "The maximum rate in bytes per second at which all cleaner processes together read and write.", None, Dynamic.CLUSTER_WIDE),
+    ConfigRow("log.cleaner.backoff.ms", _L, 15_000, "The time in milliseconds between two searches for logs to compact, if there is none.", at_least(0), Dynamic.CLUSTER_WIDE),
     ConfigRow("producer.id.expiration.ms", _I, 86_400_000, "The time in milliseconds without records after which the state of an idempotent producer expires.", at_least(1), Dynamic.CLUSTER_WIDE),
     ConfigRow("producer.id.expiration.check.interval.ms", _I, 600_000, "The interval in milliseconds at which expired producer ids are removed.", at_least(1)),
 )  # fmt: skip

@@ -6,17 +6,21 @@ Offsets that these methods take are ends: "next offset", the one after the last 
 
 from __future__ import annotations
 
+import operator
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.files.file_names import (
+    CLEANED_FILES,
+    CLEANED_SUFFIX,
     GAP_OFFSET_FILE,
     LEADER_EPOCH_FILE,
     LOG_SUFFIX,
     SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
     offset_name,
     offsets_in,
     partition_of,
@@ -101,9 +105,9 @@ class LogBody:
     def apply_config(self, config: LogConfig) -> None:
         """Applies `config` from the next batch on."""
         self.config = config
-        jitter = min(config.segment_jitter_ms, config.segment_ms)
+        jitter = min(config.segment_jitter_ms, config.roll_ms)
         # The jitter depends on the folder's name: the same after a restart, different between partitions.
-        self.roll_ms = config.segment_ms - (zlib.crc32(self.folder.encode()) % jitter if jitter else 0)
+        self.roll_ms = config.roll_ms - (zlib.crc32(self.folder.encode()) % jitter if jitter else 0)
         self._segment_bytes = config.segment_bytes
         self._index_entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES
         self._refresh_active()
@@ -235,13 +239,36 @@ class LogBody:
         self.log_start_offset = self.recovery_point = offset
         self.forget_gaps_from(offset)
 
-    def retire(self, segments: Iterable[Segment]) -> None:
+    def retire(self, segments: Iterable[Segment], with_snapshots: bool = True) -> None:
         """Takes the files of `segments` out of the log; they are removed later."""
+        suffixes = (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX) if with_snapshots else SEGMENT_SUFFIXES
         for segment in segments:
             segment.release()
             self.directory.disk.open_files.forget(segment)
-            paths = [segment.path(suffix) for suffix in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)]
+            paths = [segment.path(suffix) for suffix in suffixes]
             self.directory.removals.retire(paths, self.config.file_delete_delay_ms)
+
+    def has_run(self, segments: Sequence[Segment]) -> bool:
+        """Whether `segments` are closed segments of this log, one behind the other."""
+        first = self.segments.slot_of(segments[0].base_offset)
+        run = [self.segments[slot] for slot in range(first, min(first + len(segments), len(self.segments) - 1))]
+        return len(run) == len(segments) and all(map(operator.is_, run, segments))
+
+    def swap_in(self, old: Sequence[Segment], size_bytes: int) -> None:
+        """Replaces the run `old` by one segment of `size_bytes`, whose durable files have the suffix `.cleaned`. The
+        order of the renames is what `interrupted_swaps.py` needs after a crash at any of them."""
+        file_system, base_offset = self.directory.disk.file_system, old[0].base_offset
+        new = Segment(self.folder, base_offset, self.directory.disk, self.config.index_interval_bytes)
+        paths = [new.path(suffix) for suffix in CLEANED_FILES]
+        for path in paths:
+            file_system.rename(path + CLEANED_SUFFIX, path + SWAP_SUFFIX)
+        first = self.segments.slot_of(base_offset)
+        self.segments.replace_run(first, first + len(old) - 1, [new])
+        self.retire(old[:1], with_snapshots=False)  # the snapshot of this offset is still right
+        self.retire(old[1:])
+        for path in paths:
+            file_system.rename(path + SWAP_SUFFIX, path)
+        new.use_existing_file(size_bytes)
 
     def drop_snapshots_after(self, end_offset: int) -> None:
         """Removes the snapshots above `end_offset`."""

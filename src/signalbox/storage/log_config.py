@@ -11,14 +11,18 @@ from signalbox.common.config.topic_config import TOPIC_CONFIG
 _FIELDS = {
     "cleanup_policy": "cleanup.policy",
     "compression_type": "compression.type",
+    "delete_retention_ms": "delete.retention.ms",
     "file_delete_delay_ms": "file.delete.delay.ms",
     "flush_messages": "flush.messages",
     "flush_ms": "flush.ms",
     "index_interval_bytes": "index.interval.bytes",
+    "max_compaction_lag_ms": "max.compaction.lag.ms",
     "max_message_bytes": "max.message.bytes",
     "message_timestamp_after_max_ms": "message.timestamp.after.max.ms",
     "message_timestamp_before_max_ms": "message.timestamp.before.max.ms",
     "message_timestamp_type": "message.timestamp.type",
+    "min_cleanable_dirty_ratio": "min.cleanable.dirty.ratio",
+    "min_compaction_lag_ms": "min.compaction.lag.ms",
     "retention_bytes": "retention.bytes",
     "retention_ms": "retention.ms",
     "segment_bytes": "segment.bytes",
@@ -34,14 +38,18 @@ class LogConfig:
 
     cleanup_policy: tuple[str, ...] = ("delete",)
     compression_type: str = "producer"
+    delete_retention_ms: int = 86_400_000
     file_delete_delay_ms: int = 60_000
     flush_messages: int = 2**63 - 1
     flush_ms: int = 2**63 - 1
     index_interval_bytes: int = 4096
+    max_compaction_lag_ms: int = 2**63 - 1
     max_message_bytes: int = 1_048_588
     message_timestamp_after_max_ms: int = 3_600_000
     message_timestamp_before_max_ms: int = 2**63 - 1
     message_timestamp_type: str = "CreateTime"
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
     retention_bytes: int = -1
     retention_ms: int = 604_800_000
     segment_bytes: int = 1_073_741_824
@@ -58,6 +66,11 @@ class LogConfig:
     def compacts(self) -> bool:
         """Whether records may be missing in the middle of the log."""
         return "compact" in self.cleanup_policy
+
+    @property
+    def roll_ms(self) -> int:
+        """The age at which a segment is closed: records in the active one are not compacted."""
+        return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacts else self.segment_ms
 
     @property
     def log_append_time(self) -> bool:

@@ -15,15 +15,8 @@ from collections.abc import Iterator
 
 from signalbox.protocol.records.batch_header import BatchHeader
 from signalbox.storage.directories.log_directory import LogDirectory
-from signalbox.storage.files.file_names import (
-    DELETED_SUFFIX,
-    INDEX_SUFFIX,
-    LEADER_EPOCH_FILE,
-    LOG_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    offset_of,
-    offsets_in,
-)
+from signalbox.storage.files.file_names import LEADER_EPOCH_FILE, LOG_SUFFIX, offsets_in
+from signalbox.storage.interrupted_swaps import complete_swaps
 from signalbox.storage.last_run import LastRun
 from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log_body import LogBody
@@ -47,7 +40,7 @@ def create_body(folder: str, directory: LogDirectory, config: LogConfig, start_o
 
 def load_body(folder: str, directory: LogDirectory, config: LogConfig, last_run: LastRun) -> tuple[LogBody, int]:
     """The log in `folder` and its end offset."""
-    _remove_leftovers(folder, directory)
+    complete_swaps(folder, directory.disk.file_system)
     base_offsets = offsets_in(folder, LOG_SUFFIX)
     if not base_offsets:
         body = create_body(folder, directory, config, last_run.log_start_offset)
@@ -100,19 +93,6 @@ def _segment(folder: str, base_offset: int, directory: LogDirectory, config: Log
     segment = Segment(folder, base_offset, directory.disk, config.index_interval_bytes)
     segment.use_existing_file(os.path.getsize(segment.path(LOG_SUFFIX)))
     return segment
-
-
-def _remove_leftovers(folder: str, directory: LogDirectory) -> None:
-    """Removes leftover files of an earlier run (deleted or temporary ones), and indexes without a log file."""
-    names = os.listdir(folder)
-    logs = {name.removesuffix(LOG_SUFFIX) for name in names if name.endswith(LOG_SUFFIX)}
-    for name in names:
-        orphan = any(
-            offset_of(name, suffix) is not None and name.removesuffix(suffix) not in logs
-            for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX)
-        )
-        if orphan or name.endswith((DELETED_SUFFIX, ".tmp", ".cleaned", ".swap")):
-            directory.disk.file_system.remove(os.path.join(folder, name))
 
 
 def _end_offset(body: LogBody) -> int | None:

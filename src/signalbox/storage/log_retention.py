@@ -17,12 +17,12 @@ def deletable_segments(body: LogBody, high_watermark: int, log_end_offset: int, 
     reasons: list[str] = []
     for slot, segment in enumerate(segments):
         end_offset = segments.end_of(slot, log_end_offset)
-        if end_offset > high_watermark or segment.size == 0:
-            break
         active = segment is segments.active
+        if end_offset > high_watermark or (active and segment.size == 0):
+            break
         before_start = end_offset <= body.log_start_offset and not active
         too_old = config.deletes and config.retention_ms >= 0 and now_ms - segment.max_timestamp > config.retention_ms
-        too_large = config.deletes and 0 < segment.written <= excess_bytes and not active
+        too_large = config.deletes and segment.written <= excess_bytes > 0 and not active
         if not (before_start or too_old or too_large):
             break
         excess_bytes -= segment.written

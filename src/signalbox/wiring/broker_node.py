@@ -11,11 +11,15 @@ from signalbox.broker.api_request import as_future
 from signalbox.configuration.check.taken_by_other_nodes import reject_taken_addresses, reject_taken_id
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.metadata.layout import controller_id_path
+from signalbox.server.cleaning import Cleaning
 from signalbox.server.controlled_shutdown import move_leadership
 from signalbox.server.housekeeping import log_chores
 from signalbox.server.node_registration import broker_registration, controller_registration
 from signalbox.server.scrubbing import Scrubbing
 from signalbox.server.store.topics_without_entry import log_topics_without_entry
+from signalbox.storage.cleaner.cleaner_metrics import measure_cleaner
+from signalbox.storage.cleaner.log_cleaner import LogCleaner
+from signalbox.storage.cleaner.worker_process import ProcessWorker
 from signalbox.storage.validation.log_scrub import LogScrub, measure_scrub
 from signalbox.wiring.broker_node_components import BrokerNodeComponents, build_broker_node
 from signalbox.wiring.component import Component
@@ -38,6 +42,7 @@ def broker_component_list(node: BrokerNodeComponents) -> list[Component]:
         *_registration(node),
         *_serving(node),
         _log_housekeeping(node),
+        _log_cleaner(node),
         _controlled_shutdown(node),
         Component(name="first metadata", start=lambda: _wait_until_alive(node)),
     ]
@@ -123,6 +128,14 @@ def _log_housekeeping(node: BrokerNodeComponents) -> Component:
     measure_scrub(node.context.metrics, scrub)
     scrubbing = Scrubbing(scrub, lambda: dynamic.values, node.scheduler)
     return housekeeping_component(node, log_chores(logs, dynamic), scrubbing)
+
+
+def _log_cleaner(node: BrokerNodeComponents) -> Component:
+    context = node.context
+    cleaner = LogCleaner(node.data.logs, context.clock)
+    measure_cleaner(context.metrics, cleaner, context.clock)
+    cleaning = Cleaning(cleaner, lambda: context.dynamic.values, node.scheduler, ProcessWorker)
+    return Component(name="log cleaner", start=cleaning.start, stop=cleaning.stop)
 
 
 def _controlled_shutdown(node: BrokerNodeComponents) -> Component:

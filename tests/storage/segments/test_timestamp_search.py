@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from signalbox.common.clock import ManualClock
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.limits import MAX_DECOMPRESSED_BATCH_BYTES, MIN_APPENDED_UNPACKED_BYTES
 from signalbox.protocol.error_table import Error, KafkaError
@@ -13,6 +17,7 @@ from signalbox.protocol.records.compression import UnpacksTooLarge
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.segments.timestamp_search import TimestampedOffset
+from tests.storage.cleaner.cleaning import CompactedLog, keyed
 from tests.storage.workbench import NOW_MS, append, batch, claiming, finished, new_log, reopened
 
 LATE = NOW_MS + 1_000_000
@@ -164,6 +169,31 @@ def test_a_log_may_change_during_a_search(tmp_path: Path) -> None:
     assert interrupted(two_segments(tmp_path / "shorter"), LATE, "truncate", 1) is None
     assert interrupted(two_segments(tmp_path / "empty"), LATE, "restart", 9) is None
     assert interrupted(two_segments(tmp_path / "within"), LATE, "delete", 1) == (LATE, 1, 0)
+
+
+def compacted_during(log: CompactedLog, search: Callable[[Log], TimestampedOffset | None], switches: int) -> Any:
+    """The result of a search that has yielded so often when compaction merges all segments into one."""
+    results = list[TimestampedOffset | None]()
+    task = CooperativeTask(lambda: results.append(search(log.log)))
+    for _ in range(switches):
+        task.switch()
+    assert log.clean()
+    assert len(log.log.body.segments) == 2
+    while not task.dead:
+        task.switch()
+    return results[0]
+
+
+@pytest.mark.parametrize("switches", range(14))
+def test_a_search_continues_in_a_segment_that_replaces_others(tmp_path: Path, switches: int) -> None:
+    start_ms = ManualClock().now_ms()
+    logs = [CompactedLog(tmp_path / name) for name in ("x", "y")]
+    for log in logs:
+        for number in range(5):
+            log.append(keyed({f"k{number}": "1"}, now_ms=start_ms + number))
+    by_third = partial(by_time, timestamp=start_ms + 3)
+    assert compacted_during(logs[0], by_third, switches) == (start_ms + 3, 3, 0)
+    assert compacted_during(logs[1], largest, switches) == (start_ms + 4, 4, 0)
 
 
 def test_records_that_cannot_be_read(tmp_path: Path) -> None:

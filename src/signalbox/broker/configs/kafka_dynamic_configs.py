@@ -1,4 +1,4 @@
-"""Broker keys that are dynamic in Kafka and have no effect here: threads, the log cleaner, tiered storage.
+"""Broker keys that are dynamic in Kafka and have no effect here: threads, tiered storage.
 
 They are accepted and stored as in Kafka and described with Kafka's types and defaults; a warning is logged.
 """
@@ -19,12 +19,6 @@ KAFKA_DYNAMIC_CONFIGS = ConfigTable(
         ("num.network.threads", _I, 3, _ALL),
         ("num.recovery.threads.per.data.dir", _I, 2, _ALL),
         ("metric.reporters", _LIST, [], _ALL),
-        ("log.cleaner.threads", _I, 1, _ALL),
-        ("log.cleaner.dedupe.buffer.size", _L, 134_217_728, _ALL),
-        ("log.cleaner.io.buffer.size", _I, 524_288, _ALL),
-        ("log.cleaner.io.buffer.load.factor", _DOUBLE, 0.9, _ALL),
-        ("log.cleaner.io.max.bytes.per.second", _DOUBLE, 1.7976931348623157e308, _ALL),
-        ("log.cleaner.backoff.ms", _L, 15_000, _ALL),
         ("transaction.partition.verification.enable", _B, True, _ALL),
         ("remote.fetch.max.wait.ms", _I, 500, _ALL),
         ("remote.list.offsets.request.timeout.ms", _L, 30_000, _ALL),

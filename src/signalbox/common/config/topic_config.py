@@ -52,7 +52,7 @@ TOPIC_CONFIG = ConfigTable(
     ConfigRow(name, type_, default, doc, validator, synonym=synonym)
     for name, type_, default, validator, synonym, doc in (
         ("cleanup.policy", _LIST, ["delete"], one_of("delete", "compact"), "log.cleanup.policy",
-         "The policy for old segments: delete them, retain the last record of each key (compact), or both. Logs are not compacted yet: `compact` alone retains every record."),
+         "The policy for old segments: delete them, retain the last record of each key (compact), or both."),
         ("compression.gzip.level", _I, -1, _gzip_level, "compression.gzip.level", "The compression level for gzip."),
         ("compression.lz4.level", _I, 9, between(1, 17), "compression.lz4.level", "The compression level for lz4."),
         ("compression.zstd.level", _I, 3, between(-131072, 22), "compression.zstd.level", "The compression level for zstd."),

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 from signalbox.common.config.topic_config import TOPIC_CONFIG
 
-_NO_COMPACTION = "logs are not compacted in this release"
 _NO_THROTTLE = "moves between log directories are not throttled in this release"
 _NO_TIERS = "there is no tiered storage"
 _OWN_LEVEL = "the codec's usual level is taken"
@@ -33,12 +32,8 @@ _OF_TOPICS: Mapping[str, str] = {
     "compression.gzip.level": _OWN_LEVEL,
     "compression.lz4.level": _OWN_LEVEL,
     "compression.zstd.level": _OWN_LEVEL,
-    "delete.retention.ms": _NO_COMPACTION,
     "local.retention.bytes": _NO_TIERS,
     "local.retention.ms": _NO_TIERS,
-    "max.compaction.lag.ms": _NO_COMPACTION,
-    "min.cleanable.dirty.ratio": _NO_COMPACTION,
-    "min.compaction.lag.ms": _NO_COMPACTION,
     "preallocate": "a segment's file grows as it is written",
     "remote.log.copy.disable": _NO_TIERS,
     "remote.log.delete.on.disable": _NO_TIERS,

@@ -65,6 +65,10 @@ class LogMoves:
         for topic_partition in list(self._moves):
             self.cancel(topic_partition)
 
+    def is_moving(self, topic_partition: TopicPartition) -> bool:
+        """Whether the log is being moved."""
+        return topic_partition in self._moves
+
     def requested_directory(self, topic_partition: TopicPartition) -> LogDirectory | None:
         """The requested directory for a new log, if there is one and it is online."""
         directory = self._requested_directories.pop(topic_partition, None)

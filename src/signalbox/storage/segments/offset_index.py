@@ -63,7 +63,7 @@ class OffsetIndex:
         """Updates the file: adds the entries since the last save and cuts off truncated ones."""
         fd = file_system.open(self.path, create=True)
         try:
-            write_fully(file_system, fd, self._encoded(self._saved), self._saved * ENTRY_SIZE_BYTES)
+            write_fully(file_system, fd, self.encoded(self._saved), self._saved * ENTRY_SIZE_BYTES)
             if os.path.getsize(self.path) > len(self) * ENTRY_SIZE_BYTES:  # truncating costs a journal entry
                 file_system.truncate(fd, len(self) * ENTRY_SIZE_BYTES)
         finally:
@@ -91,7 +91,8 @@ class OffsetIndex:
         """Removes all entries; the next save empties the file."""
         self._relative, self._positions, self._saved = array("I"), array("I"), 0
 
-    def _encoded(self, start: int) -> bytes:
+    def encoded(self, start: int = 0) -> bytes:
+        """The bytes of the file, from the entry in slot `start` on."""
         pairs = array("I", bytes((len(self._relative) - start) * ENTRY_SIZE_BYTES))
         pairs[0::2] = self._relative[start:]
         pairs[1::2] = self._positions[start:]

@@ -63,9 +63,7 @@ class TimeIndex:
 
     def save(self, file_system: FileSystem) -> None:
         """Updates the file: adds the entries since the last save and cuts off truncated ones."""
-        data = b"".join(
-            _ENTRY.pack(self._timestamps[slot], self._relative[slot]) for slot in range(self._saved, len(self))
-        )
+        data = self.encoded(self._saved)
         fd = file_system.open(self.path, create=True)
         try:
             write_fully(file_system, fd, data, self._saved * ENTRY_SIZE_BYTES)
@@ -95,3 +93,8 @@ class TimeIndex:
     def clear(self) -> None:
         """Removes all entries; the next save empties the file."""
         self._timestamps, self._relative, self._saved = array("q"), array("I"), 0
+
+    def encoded(self, start: int = 0) -> bytes:
+        """The bytes of the file, from the entry in slot `start` on."""
+        pack, timestamps, relative = _ENTRY.pack, self._timestamps, self._relative
+        return b"".join(pack(timestamps[slot], relative[slot]) for slot in range(start, len(self)))

@@ -2,13 +2,14 @@
 
 A batch's largest timestamp is the producer's word unless the broker has read its records, so a search may read many
 batches in vain, and a small batch may decompress to hundreds of megabytes. A search therefore yields between headers
-and between records, and a large batch is decompressed in a thread. Meanwhile segments may be rolled, deleted or
-truncated: after each yield the search looks up its position again, by offset. Its caller must compare leadership again.
+and between records, and a large batch is decompressed in a thread. Meanwhile segments may be rolled, deleted, truncated
+or replaced by compaction: after each yield the search looks up its position again, by offset. Its caller must compare
+leadership again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -44,55 +45,44 @@ Search = Generator[tuple[UnpackingSteps[InBatch], int], InBatch, Match]
 
 def find_by_timestamp(body: LogBody, timestamp: int) -> Search:
     """The first record from the log start on whose timestamp is `timestamp` or later. Yields."""
-    for segment in _segments(body):
-        if segment.max_timestamp >= timestamp:
-            match = yield from _find_in_segment(body, segment, timestamp)
-            if match is not None:
-                return match
-    return None
-
-
-def find_max_timestamp(body: LogBody) -> Search:
-    """The first record that has the largest timestamp of the log. Yields."""
-    largest, newest = -1, None
-    for segment in _segments(body):
-        if segment.max_timestamp > largest:
-            largest, newest = segment.max_timestamp, segment
-    return None if newest is None else (yield from _find_in_segment(body, newest, largest))
-
-
-def _segments(body: LogBody) -> Iterator[Segment]:
-    """The segments from the oldest on; each may be used until the next one is asked for. Yields."""
-    last_base_offset = -1
+    offset = -1  # all records before it are older
     while True:
-        slot = body.segments.slot_of(last_base_offset)
-        slot += body.segments[slot].base_offset <= last_base_offset
-        if slot == len(body.segments):
-            return
-        last_base_offset = body.segments[slot].base_offset
-        yield body.segments[slot]
-        yield_if_due()
-
-
-def _find_in_segment(body: LogBody, segment: Segment, timestamp: int) -> Search:
-    """Yields: then the segment may have been replaced or deleted."""
-    offset = -1
-    while body.segments[body.segments.slot_of(segment.base_offset)] is segment:
-        before = offset = max(offset, segment.time_index_offset(timestamp), body.log_start_offset)
-        location = segment.locate(offset)
-        if location is None:
-            return None
-        for batch in islice(segment.headers(location[0]), _HEADERS_AT_ONCE):
+        slot = body.segments.slot_of(offset)
+        segment, following = body.segments[slot], _following_offset(body, slot)
+        location = None
+        if segment.max_timestamp >= timestamp:
+            offset = max(offset, segment.time_index_offset(timestamp), body.log_start_offset)
+            location = segment.locate(offset)
+        before = offset
+        for batch in islice(segment.headers(location[0]), _HEADERS_AT_ONCE) if location is not None else ():
             offset = max(offset, batch.next_offset)
             if batch.max_timestamp >= timestamp:
                 match = yield from _find_in_batch(body, segment, batch, timestamp)
                 if match is not None:
                     return match
                 break
-        if offset == before:
-            return None  # no batch can be read there
+        if offset == before:  # no batch is left there, or none that can be read
+            if following is None:
+                return None
+            offset = following
         yield_if_due()
-    return None
+
+
+def find_max_timestamp(body: LogBody) -> Search:
+    """The first record that has the largest timestamp of the log. Yields."""
+    largest = -1
+    following: int | None = -1
+    while following is not None:
+        slot = body.segments.slot_of(following)
+        largest, following = max(largest, body.segments[slot].max_timestamp), _following_offset(body, slot)
+        yield_if_due()
+    return None if largest < 0 else (yield from find_by_timestamp(body, largest))
+
+
+def _following_offset(body: LogBody, slot: int) -> int | None:
+    """Where the segment behind this one begins, None for the last one. Another segment may contain this offset after a
+    yield: compaction has merged several into one."""
+    return body.segments[slot + 1].base_offset if slot + 1 < len(body.segments) else None
 
 
 def _find_in_batch(body: LogBody, segment: Segment, batch: BatchHeader, timestamp: int) -> Search:

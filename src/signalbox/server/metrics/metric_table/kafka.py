@@ -110,6 +110,24 @@ _BROKER = [
         ("LogDirectoryOffline", "0 or 1", "Whether the directory is offline."),
     ),
     *rows_of(
+        "kafka.log", "LogCleaner", _GAUGE, (),
+        ("max-buffer-utilization-percent", "percent", "Memory for keys that the last round of compaction used."),
+        ("cleaner-recopy-percent", "percent", "Bytes that the last round kept."),
+        ("max-clean-time-secs", "seconds", "How long the last round took."),
+        ("max-compaction-delay-secs", "seconds", "For how long records are uncompacted beyond"
+         " max.compaction.lag.ms."),
+    ),
+    *rows_of(
+        "kafka.log", "LogCleanerManager", _GAUGE, (),
+        ("max-dirty-percent", "percent", "The dirty share of the dirtiest log."),
+        ("time-since-last-run-ms", "ms", "Since the cleaner last looked for a log to compact."),
+    ),
+    *rows_of(
+        "kafka.log", "LogCleanerManager", _GAUGE, ("logDirectory",),
+        ("uncleanable-partitions-count", "partitions", "Partitions that cannot be compacted."),
+        ("uncleanable-bytes", "bytes", "Dirty bytes of these partitions."),
+    ),
+    *rows_of(
         "kafka.coordinator.group", "GroupMetadataManager", _GAUGE, (),
         ("NumGroups", "groups", "Consumer groups that this broker coordinates."),
         ("NumOffsets", "offsets", "Committed offsets of these groups."),

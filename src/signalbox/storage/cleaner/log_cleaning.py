@@ -1,0 +1,275 @@
+"""One cleaning round of one log: map, rewrite group after group, swap each new segment in.
+
+The round is a generator. It runs on the loop's thread and yields the work for the background: everything that reads
+records or waits for the disk. The log is used meanwhile, so after each step the round checks that the log is still the
+same: truncated, deleted, moved or offline, it is left as it is, and what was written for it is removed. Segments that
+retention has deleted are noticed before the swap. Readers of a replaced segment keep its open file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeGuard
+
+from signalbox.common.clock import Clock
+from signalbox.common.cooperative_task import yield_if_due
+from signalbox.storage.cleaner.batch_retention import RetentionRules
+from signalbox.storage.cleaner.log_to_clean import LogToClean
+from signalbox.storage.cleaner.segment_groups import group_segments
+from signalbox.storage.cleaner.worker_port import (
+    CleanedTarget,
+    CleaningWorker,
+    Mapped,
+    Rewritten,
+    SegmentSource,
+    WorkerLimits,
+)
+from signalbox.storage.files.file_names import CLEANED_FILES, CLEANED_SUFFIX, GAP_OFFSET_FILE
+from signalbox.storage.files.open_files import OpenFile
+from signalbox.storage.segments.segment import Segment
+
+_PRODUCERS_AT_ONCE = 1_000  # 0.3 ms
+
+Work = Callable[[], Any]
+Steps = Generator[Work, Any, Any]
+Round = Generator[Work, Any, None]
+
+
+class CleaningAborted(Exception):
+    """The log changed during the round; it will be considered again."""
+
+
+@dataclass(slots=True)
+class CleaningStats:
+    """Bytes and records of one round; `end_offset`: the log is clean up to here. `map_utilization`: 0 to 1."""
+
+    bytes_read: int = 0
+    bytes_kept: int = 0
+    records_read: int = 0
+    records_kept: int = 0
+    end_offset: int = -1
+    map_utilization: float = 0.0
+
+
+class LogCleaning:
+    """`is_current` tells whether the log may still be cleaned."""
+
+    def __init__(
+        self,
+        target: LogToClean,
+        worker: CleaningWorker,
+        limits: WorkerLimits,
+        clock: Clock,
+        is_current: Callable[[], bool],
+    ) -> None:
+        self.stats = CleaningStats()
+        self._target = target
+        self._log = target.log
+        self._body = target.log.body
+        self._worker = worker
+        self._limits = limits
+        self._clock = clock
+        self._began_ms = clock.now_ms()
+        self._is_current = is_current
+        self._truncations = target.truncations
+        self._upper_bound = target.upper_bound_offset
+
+    def run(self) -> Round:
+        """Raises CleaningAborted, and what the worker and the log directory raise. Yields."""
+        yield partial(self._worker.begin, self._limits)
+        end_offset = yield from self._map()
+        if end_offset <= self._target.first_dirty_offset:
+            return
+        self._check()
+        segments = self._body.segments
+        # The last segment may go on behind the map; all of it is rewritten, and its aborted batches are removed. First:
+        # a recovery would end the log before a gap that it does not know.
+        self._body.allow_gaps_to(segments.end_of(segments.slot_of(end_offset - 1), self._log.log_end_offset))
+        yield self._sync_gaps
+        cleanable = [segment for segment in segments if segment.base_offset < end_offset]
+        yield from self._add_last_records()
+        rules = RetentionRules(self._began_ms, self._body.config.delete_retention_ms, self._upper_bound)
+        for group in group_segments(cleanable, segments.end_of(len(cleanable) - 1, end_offset), self._body.config):
+            yield from self._rewrite(group, rules)
+        self._check()
+        self._body.compacted_to = max(self._body.compacted_to, end_offset)
+        self.stats.end_offset = end_offset
+
+    # -- the map
+
+    def _map(self) -> Generator[Work, Any, int]:
+        """Returns up to where the log is in the map. Yields."""
+        latest_offset, scanned = self._target.first_dirty_offset - 1, False
+        segments = self._dirty_segments()
+        slot = 0
+        while slot < len(segments) and segments[slot][1] <= self._upper_bound:
+            mapped: Mapped = yield from self._read_dirty(segments[slot], self._worker.map_segment)
+            if mapped.needs_scan and not scanned:
+                yield from self._scan(segments)
+                scanned = True
+                continue
+            latest_offset, self.stats.map_utilization = mapped.latest_offset, mapped.utilization
+            if mapped.is_full:
+                break
+            slot += 1
+        return min(latest_offset + 1, self._upper_bound)
+
+    def _dirty_segments(self) -> list[tuple[Segment, int]]:
+        """The segments, each with the offset where the next one begins."""
+        segments, upper_bound = self._body.segments, self._upper_bound
+        first = segments.slot_of(self._target.first_dirty_offset)
+        pairs = [(segments[slot], segments[slot + 1].base_offset) for slot in range(first, len(segments) - 1)]
+        return [pair for pair in pairs if pair[1] <= upper_bound]
+
+    def _read_dirty(self, segment_and_end: tuple[Segment, int], call: Callable[[SegmentSource], Any]) -> Steps:
+        """Has the worker read one dirty segment. Yields."""
+        self._check()
+        segment, next_offset = segment_and_end
+        if not self._body.has_run([segment]):
+            raise CleaningAborted("segments were deleted")
+        return (yield from self._read(segment, segment.written, next_offset, call))
+
+    def _read(self, segment: Segment, end: int, next_offset: int, call: Callable[[SegmentSource], Any]) -> Steps:
+        """Has the worker read a segment of the log, up to the position `end`. Yields."""
+        self._check()
+        body, first_dirty = self._body, self._target.first_dirty_offset
+        with body.directory.guard(f"reading {body.folder}"):
+            position = segment.indexed_before(first_dirty)[0] if segment.base_offset < first_dirty else 0
+            file = segment.file()
+        result = yield partial(call, SegmentSource(file.fd, position, end, first_dirty, next_offset))
+        del file  # open until here
+        self._check()
+        return result
+
+    def _scan(self, dirty: Sequence[tuple[Segment, int]]) -> Round:
+        """Finds the transactions; an undecided one lowers the upper bound. Yields."""
+        yield self._worker.begin_scan
+        undecided_from: int | None = None
+        for segment in dirty:
+            undecided_from = yield from self._read_dirty(segment, self._worker.scan_segment)
+        offset, end_offset = self._upper_bound, self._log.high_watermark
+        while self._is_undecided(undecided_from) and offset < end_offset:
+            undecided_from, offset = yield from self._scan_behind(offset, end_offset)
+        if self._is_undecided(undecided_from):
+            segments = self._body.segments
+            self._upper_bound = segments[segments.slot_of(undecided_from)].base_offset
+
+    def _is_undecided(self, undecided_from: int | None) -> TypeGuard[int]:
+        """Whether a transaction below the upper bound has no marker so far."""
+        return undecided_from is not None and undecided_from < self._upper_bound
+
+    def _scan_behind(self, offset: int, end_offset: int) -> Generator[Work, Any, tuple[int | None, int]]:
+        """Scans the segment that contains `offset`, which is not cleaned in this round, below `end_offset`: the marker
+        of a transaction may be there, also in the active segment. Returns the first offset without a marker, and where
+        the next segment begins. Yields."""
+        self._check()
+        segments = self._body.segments
+        slot = segments.slot_of(offset)
+        segment, next_offset = segments[slot], segments.end_of(slot, end_offset)
+        end = segment.written
+        if end_offset < next_offset or slot == len(segments) - 1:
+            with self._body.directory.guard(f"reading {self._body.folder}"):
+                location = segment.locate(end_offset)
+            end = min(end, location[0]) if location is not None else end
+        undecided_from: int | None = yield from self._read(segment, end, next_offset, self._worker.scan_segment)
+        return undecided_from, max(next_offset, offset + 1)
+
+    # -- the groups
+
+    def _add_last_records(self) -> Round:
+        """Sends the last records of the active producers, a part at a time: no other thread runs while one is encoded.
+        Yields."""
+        part: dict[int, tuple[int, int]] = {}
+        for producer_id, entry in list(self._body.producers.entries.items()):
+            if entry.last_offset < self._upper_bound:
+                part[producer_id] = (entry.last_offset, entry.producer_epoch)
+            if len(part) == _PRODUCERS_AT_ONCE:
+                yield partial(self._worker.add_last_records, part)
+                part = {}
+            yield_if_due()
+        if part:
+            yield partial(self._worker.add_last_records, part)
+
+    def _rewrite(self, group: list[Segment], rules: RetentionRules) -> Round:
+        """Yields."""
+        self._check()
+        body = self._body
+        if not body.has_run(group):
+            raise CleaningAborted("segments were deleted")
+        paths = [group[0].path(suffix) + CLEANED_SUFFIX for suffix in CLEANED_FILES]
+        with body.directory.guard(f"cleaning {body.folder}"):
+            sources = [segment.file() for segment in group]
+        try:
+            with body.directory.guard(f"cleaning {body.folder}"):
+                files = [self._new_file(path) for path in paths]
+            log_fd, index_fd, time_index_fd = (file.fd for file in files)
+            interval_bytes = body.config.index_interval_bytes
+            target = CleanedTarget(log_fd, index_fd, time_index_fd, group[0].base_offset, interval_bytes)
+            ranges = [
+                SegmentSource(source.fd, 0, segment.written, 0, 0)
+                for source, segment in zip(sources, group, strict=True)
+            ]
+            rewritten: Rewritten = yield partial(self._worker.rewrite, ranges, target, rules)
+            self._check()
+            if not body.has_run(group):
+                raise CleaningAborted("segments were deleted")
+            with body.directory.guard(f"replacing segments of {body.folder}"):
+                body.swap_in(group, rewritten.size_bytes)
+        except BaseException:
+            self._remove(paths)
+            raise
+        self._count(rewritten)
+        # A long round would otherwise need twice the space of the log: the next retention check may be minutes away.
+        body.directory.removals.run_due(self._clock.now_ms())
+        yield partial(body.directory.disk.file_system.sync_directory, body.folder)
+        self._check()
+
+    def _new_file(self, path: str) -> OpenFile:
+        file_system = self._body.directory.disk.file_system
+        file = OpenFile(file_system, path, create=True)
+        file_system.truncate(file.fd, 0)
+        return file
+
+    def _remove(self, paths: Sequence[str]) -> None:
+        """Removes an incomplete segment, renamed: the next round may write files of the same names before the removal.
+        If that fails, the next start does it."""
+        if self._log.online:
+            with suppress(OSError):
+                self._body.directory.removals.retire(paths, 0)
+
+    def _count(self, rewritten: Rewritten) -> None:
+        self.stats.bytes_read += rewritten.bytes_read
+        self.stats.bytes_kept += rewritten.size_bytes
+        self.stats.records_read += rewritten.records_read
+        self.stats.records_kept += rewritten.records_kept
+
+    # -- the log meanwhile
+
+    @property
+    def made_progress(self) -> bool:
+        """Whether the round is complete, and the dirty part has become smaller."""
+        return self.stats.end_offset >= 0
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the log is as it was when the round began, but for what was appended or deleted from the start."""
+        return self._log.online and self._body.truncations == self._truncations and self._is_current()
+
+    def _check(self) -> None:
+        if not self.is_valid:
+            raise CleaningAborted("the log was truncated, deleted, moved or reconfigured")
+
+    def _sync_gaps(self) -> None:
+        """Makes the checkpoint of gaps durable."""
+        directory = self._body.directory
+        file_system = directory.disk.file_system
+        try:
+            file = OpenFile(file_system, os.path.join(directory.path, GAP_OFFSET_FILE))
+        except FileNotFoundError:
+            return  # without the file, the next start expects gaps anywhere
+        file_system.fsync(file.fd)
+        file_system.sync_directory(directory.path)

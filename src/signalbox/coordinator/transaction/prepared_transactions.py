@@ -1,0 +1,58 @@
+"""Transactions whose markers are being written: from PrepareCommit or PrepareAbort to the Complete state.
+
+The markers are requested when the prepared state is committed to the log, never before: a new coordinator that does not
+have the record would abort the transaction. There are two ways to miss the commit. A coordinator that fails over finds
+the prepared state when it loads the partition. And a write that was not acknowledged in time is in the log of this
+coordinator, whose state is prepared without markers: the record is written once more, and the markers are requested
+when that one is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from signalbox.coordinator.decision import Decision, nothing
+from signalbox.coordinator.ports import Timer
+from signalbox.coordinator.transaction.end_transaction import EndTransaction
+from signalbox.coordinator.transaction.transactional_id import Transaction, TransactionalId
+from signalbox.coordinator.transaction.transactional_ids import TransactionalIds
+from signalbox.protocol.error_table import Error
+
+_RETRY_AFTER_MS = 1_000
+
+
+class PreparedTransactions:
+    def __init__(
+        self, ids: TransactionalIds, end_transaction: EndTransaction, timer: Timer, now_ms: Callable[[], int]
+    ) -> None:
+        self._ids = ids
+        self._end_transaction = end_transaction
+        self._timer = timer
+        self._now_ms = now_ms
+
+    def unsent(self) -> Iterator[TransactionalId]:
+        """The entries whose markers have not been requested."""
+        for entry in self._ids:
+            if entry.current.state.is_prepared and entry.pending is None and not entry.markers_requested:
+                yield entry
+
+    def write_again(self) -> Iterator[Decision[None]]:
+        """The records of prepared transactions whose first write was not acknowledged; one decision each."""
+        for entry in self.unsent():
+            yield self._end_transaction.prepare(entry, entry.current, None)
+
+    def complete(self, name: str, prepared: Transaction) -> Decision[None]:
+        """All markers of `prepared` are written. Without effect if the entry has another state by now."""
+        entry = self._ids.get(name)
+        if entry is None or entry.current is not prepared or entry.pending is not None:
+            return nothing()
+        decision = entry.write(None, prepared.completed(self._now_ms()))
+        write_failed = decision.on_failure
+
+        def retry_later(error: Error) -> None:
+            if write_failed is not None:
+                write_failed(error)
+            self._timer.schedule(("complete", name), _RETRY_AFTER_MS, lambda: self.complete(name, prepared))
+
+        decision.on_failure = retry_later
+        return decision

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+from tests.coordinator.transaction.shards import NAME, ShardBench
+
+from signalbox.coordinator.decision import CoordinatorRecord
+from signalbox.coordinator.transaction.transaction_state import TransactionState
+
+pytestmark = pytest.mark.spec("D5")
+
+
+def test_a_new_coordinator_sends_the_markers_of_prepared_transactions_once() -> None:
+    bench = ShardBench()
+    prepared = bench.holds(state=TransactionState.PREPARE_COMMIT)
+    ongoing = bench.holds(state=TransactionState.ONGOING)
+    successor = bench.shard = bench.new_shard()
+    successor.replay(CoordinatorRecord(NAME, ongoing))
+    successor.replay(CoordinatorRecord(NAME, prepared))
+    successor.replay(CoordinatorRecord("other", ongoing))
+    assert bench.markers == []
+    list(successor.finish_loading())
+    assert bench.markers == [prepared]
+    assert list(successor.abort_timed_out()) == []
+    assert list(successor.unload()) == []
+
+
+def test_maintenance_removes_expired_ids() -> None:
+    bench = ShardBench()
+    bench.holds()
+    assert list(bench.shard.maintenance()) == []
+    bench.clock.advance(604_800_000)
+    assert len(list(bench.shard.maintenance())) == 1

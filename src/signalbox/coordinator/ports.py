@@ -88,3 +88,9 @@ class MakeShard(Protocol[S_co]):
     def __call__(self, partition: int, timer: Timer) -> S_co:
         """An empty shard for `partition` that sets its deadlines with `timer`."""
         ...
+
+
+class ProducerIds(Protocol):
+    def next(self) -> Promise[int]:
+        """A producer id that was never returned before; fails with KafkaError(COORDINATOR_LOAD_IN_PROGRESS)."""
+        ...

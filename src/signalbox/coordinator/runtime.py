@@ -183,6 +183,11 @@ class CoordinatorRuntime(Generic[S]):
         """The partitions that this broker coordinates, including those that are loading."""
         return list(self._contexts)
 
+    def leader_epoch(self, partition: int) -> int:
+        """The leader epoch at which this broker coordinates `partition`; -1 if it does not."""
+        context = self._contexts.get(partition)
+        return -1 if context is None else context.leader_epoch
+
     def active_shards(self) -> list[S]:
         return [context.shard for context in self._contexts.values() if context.phase is Phase.ACTIVE]
 

@@ -36,8 +36,8 @@ def test_ids_that_do_not_exist_or_expire() -> None:
         ({}, [NAME, "idle"]),
         ({"state_filters": ["Ongoing", "PrepareAbort"]}, [NAME]),
         ({"producer_id_filters": [8]}, ["idle"]),
-        ({"duration_filter": 4_999}, [NAME]),
-        ({"duration_filter": 5_000}, []),
+        ({"duration_filter": 4_999}, [NAME, "idle"]),
+        ({"duration_filter": 5_000}, ["idle"]),
         ({"state_filters": ["Empty"], "producer_id_filters": [7]}, []),
     ],
 )

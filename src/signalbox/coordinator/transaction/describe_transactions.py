@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from signalbox.coordinator.transaction.transaction_state import TransactionState
-from signalbox.coordinator.transaction.transactional_id import NO_TIMESTAMP, TransactionalId
+from signalbox.coordinator.transaction.transactional_id import TransactionalId
 from signalbox.coordinator.transaction.transactional_ids import TransactionalIds
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_transactions import DescribeTransactionsResponse
@@ -13,6 +13,7 @@ from signalbox.protocol.messages.list_transactions import ListTransactionsReques
 
 _Described = DescribeTransactionsResponse.TransactionState
 _Listed = ListTransactionsResponse.TransactionState
+
 
 STATE_NAMES = frozenset(state.value for state in TransactionState)
 
@@ -63,7 +64,6 @@ class DescribeTransactions:
             return False
         if request.producer_id_filters and transaction.producer_id not in request.producer_id_filters:
             return False
-        if request.duration_filter < 0:
-            return True
-        started = transaction.started_ms != NO_TIMESTAMP
-        return started and self._now_ms() - transaction.started_ms > request.duration_filter
+        # An id that has had no transaction yet is older than any duration, as in Kafka.
+        age_ms = self._now_ms() - transaction.started_ms
+        return request.duration_filter < 0 or age_ms > request.duration_filter

@@ -110,6 +110,7 @@ def _serving(node: BrokerNodeComponents) -> list[Component]:
         Component(name="controller registration", start=register_controller, stop=node.controller_registrar.stop),
         Component(name="log directory failures", stop=data.log_dir_failures.stop),
         Component(name="group coordinator", stop=lambda: as_future(data.coordinator.stop())),
+        Component(name="transaction coordinator", stop=lambda: as_future(data.transactions.stop())),
         Component(name="controller", start=join_election, stop=node.controller.stop),
         Component(name="requests in flight", stop=node.router.close),
         Component(name="changes of listeners", start=lambda: reload.start(context.repository), stop=reload.stop),

@@ -61,8 +61,16 @@ from signalbox.broker.handlers.topics.describe_topic_partitions import DescribeT
 from signalbox.broker.handlers.topics.elect_leaders import ElectLeadersHandler
 from signalbox.broker.handlers.topics.metadata import MetadataHandler
 from signalbox.broker.handlers.topics.partition_reassignments import PartitionReassignmentsHandler
+from signalbox.broker.handlers.transactions.add_partitions_to_txn import (
+    AddOffsetsToTxnHandler,
+    AddPartitionsToTxnHandler,
+)
+from signalbox.broker.handlers.transactions.describe_transactions import (
+    DescribeTransactionsHandler,
+    ListTransactionsHandler,
+)
+from signalbox.broker.handlers.transactions.end_txn import EndTxnHandler
 from signalbox.broker.ports import ActiveController
-from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.router import Router
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
 from signalbox.broker.routing.exposed_nodes import AdvertisedController
@@ -104,7 +112,6 @@ class HandlerDependencies(ControllerHandlerDependencies):
     exposed: AdvertisedController
     data: ReplicationComponents
     creation: TopicCreator
-    producer_ids: ProducerIdBlocks
     forwarder: FilteringForwarder
 
 
@@ -194,7 +201,12 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.DELETE_GROUPS: DeleteGroupsHandler(coordinator, authorizer),
         ApiKey.OFFSET_DELETE: OffsetDeleteHandler(coordinator, cache, authorizer),
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
-        ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(dependencies.producer_ids, authorizer),
+        ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(data.producer_ids, data.transactions, authorizer),
+        ApiKey.ADD_PARTITIONS_TO_TXN: AddPartitionsToTxnHandler(data.transactions, cache, authorizer),
+        ApiKey.ADD_OFFSETS_TO_TXN: AddOffsetsToTxnHandler(data.transactions, coordinator, authorizer),
+        ApiKey.END_TXN: EndTxnHandler(data.transactions, authorizer),
+        ApiKey.DESCRIBE_TRANSACTIONS: DescribeTransactionsHandler(data.transactions, authorizer),
+        ApiKey.LIST_TRANSACTIONS: ListTransactionsHandler(data.transactions, authorizer),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer, dependencies.peer_listeners),
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(stored, authorizer),
         ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(stored, authorizer),

@@ -154,13 +154,13 @@ class MarkerSender:
         """The next batch for the broker, whose queue keeps the rest."""
         queue = self._queues.pop(broker_id)
         batch: Batch = {}
-        room = MAX_PARTITIONS
+        remaining = MAX_PARTITIONS
         for markers in list(queue):
-            if not room:
+            if not remaining:
                 break
             partitions = queue.pop(markers) & markers.left
-            taken = set(sorted(partitions)[:room])
-            room -= len(taken)
+            taken = set(sorted(partitions)[:remaining])
+            remaining -= len(taken)
             if taken:
                 batch[markers] = taken
             if partitions - taken:

@@ -1,0 +1,76 @@
+"""Transaction coordinator → leaders: WriteTxnMarkers, on a connection of its own to each broker, this one included.
+
+A connection is opened when there is a request for its broker, and again after it was lost. Nothing is retried here: the
+coordinator sends the markers of a failed request again, to the leaders of that time. The version of WriteTxnMarkers is
+negotiated, so brokers of other releases get theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from signalbox.client.connection.connect_log import ConnectLog
+from signalbox.client.connection.connection import ClientConnection, connect
+from signalbox.client.connection.connection_settings import ConnectionSettings
+from signalbox.client.connection.node import Address, Identity
+from signalbox.client.failures import ClientFailure
+
+# The inter-broker address of a broker as of now, with the settings of a connection to it; LookupError without one.
+Locate = Callable[[int], tuple[Address, ConnectionSettings]]
+OnResponse = Callable[[Any], None]  # gets the response, or the exception for which there is none
+
+
+class MarkerChannels:
+    """One channel per broker. Make it in the running loop."""
+
+    def __init__(self, locate: Locate, cluster_id: str) -> None:
+        self._locate = locate
+        self._cluster_id = cluster_id
+        self._connections: dict[int, ClientConnection] = {}
+        self._logs: dict[int, ConnectLog] = {}
+        self._requests: set[asyncio.Task[None]] = set()
+
+    def send(self, broker_id: int, request: Any, on_response: OnResponse) -> None:
+        """Send to the broker's inter-broker listener. `on_response` gets the response, or the exception for which there
+        is none; never before this returns."""
+        task = asyncio.get_running_loop().create_task(
+            self._request(broker_id, request, on_response), name=f"transaction markers to broker {broker_id}"
+        )
+        self._requests.add(task)
+        task.add_done_callback(self._requests.discard)
+
+    def close(self) -> None:
+        """Close all channels; `on_response` is not called any more."""
+        for task in self._requests:
+            task.cancel()
+        for connection in self._connections.values():
+            connection.close("the transaction coordinator has stopped")
+        self._connections.clear()
+
+    async def _request(self, broker_id: int, request: Any, on_response: OnResponse) -> None:
+        response: Any
+        try:
+            connection = await self._connection(broker_id)
+            response = await connection.request(request)
+        except (ClientFailure, LookupError, OSError, ValueError) as failure:
+            response = failure
+        on_response(response)
+
+    async def _connection(self, broker_id: int) -> ClientConnection:
+        address, settings = self._locate(broker_id)
+        connection = self._connections.get(broker_id)
+        if connection is not None and connection.is_open and connection.address == address:
+            return connection
+        if connection is not None:
+            connection.close("another address, or lost")
+        log = self._logs.setdefault(broker_id, ConnectLog(f"transaction coordinator to broker {broker_id}"))
+        try:
+            connection = await connect(address, settings, Identity(self._cluster_id, broker_id))
+        except ClientFailure as failure:
+            log.failed(failure)
+            raise
+        log.succeeded()
+        self._connections[broker_id] = connection
+        return connection

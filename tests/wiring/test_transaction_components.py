@@ -1,0 +1,166 @@
+"""Transactions over a cluster in this process: the coordinator's log is replicated, and fails over."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from signalbox.broker.producer_ids import ProducerIdBlocks
+from signalbox.client.admin import AdminClient
+from signalbox.client.admin_apis.topic_admin import NewTopic
+from signalbox.client.connection.connection import ClientConnection, connect
+from signalbox.client.connection.connection_settings import ConnectionSettings
+from signalbox.client.connection.node import Address
+from signalbox.client.failures import ClientFailure
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from signalbox.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from signalbox.protocol.messages.end_txn import EndTxnRequest
+from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
+from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest
+from signalbox.testing.cluster import Cluster
+from signalbox.wiring.transaction_components import LeadersInMetadata, PromisedProducerIds
+from tests.broker.handler_requests import cache_of
+from tests.waiting import settle, until
+
+pytestmark = pytest.mark.spec("D5")
+NAME = "orders"
+PASSING = (
+    Error.NOT_COORDINATOR,
+    Error.COORDINATOR_LOAD_IN_PROGRESS,
+    Error.COORDINATOR_NOT_AVAILABLE,
+    Error.CONCURRENT_TRANSACTIONS,
+)
+
+
+class TransactionClient:
+    """Sends requests to the coordinator of `NAME`; those with an error that passes are retried."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.coordinator_id = -1
+
+    def init(self) -> tuple[int, int]:
+        message = InitProducerIdRequest(transactional_id=NAME, transaction_timeout_ms=60_000)
+        response = self._request(message, 5, lambda response: response.error_code)
+        assert response.error_code == Error.NONE
+        return response.producer_id, response.producer_epoch
+
+    def add(self, producer: tuple[int, int], topic: str) -> Error:
+        message = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=NAME,
+            v3_and_below_producer_id=producer[0],
+            v3_and_below_producer_epoch=producer[1],
+            v3_and_below_topics=[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name=topic, partitions=[0])],
+        )
+
+        def code(response: Any) -> int:
+            return int(response.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code)
+
+        return Error.of(code(self._request(message, 3, code)))
+
+    def end(self, producer: tuple[int, int], committed: bool) -> Error:
+        message = EndTxnRequest(
+            transactional_id=NAME, producer_id=producer[0], producer_epoch=producer[1], committed=committed
+        )
+        return Error.of(self._request(message, 4, lambda response: response.error_code).error_code)
+
+    def state(self) -> str:
+        message = DescribeTransactionsRequest(transactional_ids=[NAME])
+        response = self._request(message, 0, lambda response: response.transaction_states[0].error_code)
+        return str(response.transaction_states[0].transaction_state)
+
+    def _request(self, message: Any, version: int, code: Any) -> Any:
+        def attempt() -> Any:
+            response = self._cluster.run(self._once(message, version))
+            return None if response is None or code(response) in PASSING else response
+
+        return until(attempt, "the coordinator responds")
+
+    async def _once(self, message: Any, version: int) -> Any:
+        try:
+            connection = await self._connection()
+        except ClientFailure:  # the broker that is found has just stopped
+            return None
+        if connection is None:
+            return None
+        response = await connection.request(message, version=version)
+        connection.close()
+        return response
+
+    async def _connection(self) -> ClientConnection | None:
+        connection = await _connect(self._cluster.bootstrap_servers.split(",")[0])
+        found = await connection.request(FindCoordinatorRequest(coordinator_keys=[NAME], key_type=1))
+        connection.close()
+        (row,) = found.coordinators
+        self.coordinator_id = row.node_id
+        return await _connect(f"{row.host}:{row.port}") if row.error_code == Error.NONE else None
+
+
+async def _connect(server: str) -> ClientConnection:
+    host, _, port = server.rpartition(":")
+    return await connect(Address(host, int(port)), ConnectionSettings())
+
+
+def test_a_transaction_is_prepared_and_survives_a_failover_of_its_coordinator() -> None:
+    with Cluster(overrides={"transaction.state.log.num.partitions": "3"}) as cluster:
+
+        async def create() -> None:
+            async with AdminClient.of(cluster.bootstrap_servers) as admin:
+                await admin.create_topics([NewTopic(name="t", num_partitions=1, replication_factor=3)])
+
+        cluster.run(create())
+        client = TransactionClient(cluster)
+        first = client.init()
+        producer = client.init()
+        assert (producer[0], producer[1]) == (first[0], first[1] + 1)
+        until(lambda: client.add(producer, "t") is Error.NONE, "the coordinator has the topic's metadata")
+        assert client.add(first, "t") is Error.PRODUCER_FENCED
+        assert client.state() == "Ongoing"
+        failed = client.coordinator_id
+        cluster.stop_broker(failed)
+        assert client.state() == "Ongoing"
+        assert client.coordinator_id != failed
+        assert client.end(producer, committed=True) is Error.NONE
+        assert client.state() == "PrepareCommit"  # until leaders write markers
+
+
+def test_librdkafka_initializes_transactional_producers(cluster: Cluster) -> None:
+    for _ in range(2):
+        producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "transactional.id": "librdkafka"})
+        producer.init_transactions(60)
+        producer.begin_transaction()
+        producer.abort_transaction(60)  # without partitions: nothing is sent
+
+
+@pytest.mark.parametrize(("partition", "leader"), [(0, 1), (1, -1), (2, -1), (9, None)])
+def test_leaders_are_those_of_the_metadata_that_are_alive(partition: int, leader: int | None) -> None:
+    leaders = LeadersInMetadata(cache_of(topics={"t": {0: (1, [1]), 1: (-1, [1]), 2: (8, [8])}}))
+    assert leaders(TopicPartition("t", partition)) == leader
+
+
+class Blocks(ProducerIdBlocks):
+    def __init__(self, result: int | KafkaError) -> None:
+        self._result = result
+
+    async def next(self) -> int:
+        if isinstance(self._result, KafkaError):
+            raise self._result
+        return self._result
+
+
+def test_producer_ids_as_promises() -> None:
+    async def run() -> None:
+        ids = PromisedProducerIds(Blocks(42)).next()
+        rejected = PromisedProducerIds(Blocks(KafkaError(Error.COORDINATOR_LOAD_IN_PROGRESS))).next()
+        assert not ids.is_done
+        await settle()
+        assert ids.result() == 42
+        with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
+            rejected.result()
+
+    asyncio.run(run())

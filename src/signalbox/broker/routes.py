@@ -74,6 +74,7 @@ ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.ADD_PARTITIONS_TO_TXN, _COORDINATOR),
     RouteRow(ApiKey.ADD_OFFSETS_TO_TXN, _COORDINATOR),
     RouteRow(ApiKey.END_TXN, _COORDINATOR),
+    RouteRow(ApiKey.TXN_OFFSET_COMMIT, _COORDINATOR),
     RouteRow(ApiKey.DESCRIBE_ACLS, _LOCAL, answers_long=True),
     RouteRow(ApiKey.CREATE_ACLS, _CONTROLLER, Audited.SINGLY),
     RouteRow(ApiKey.DELETE_ACLS, _CONTROLLER, Audited.SINGLY),

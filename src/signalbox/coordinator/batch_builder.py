@@ -49,7 +49,18 @@ class BatchBuilder:
         """Whether `more_bytes` fit into a batch that has `size_bytes` of records."""
         return BATCH_OVERHEAD_BYTES + size_bytes + more_bytes <= self._settings.max_batch_bytes
 
-    def batch(self, encoded: list[Record], leader_epoch: int) -> bytearray:
+    def batch(self, encoded: list[Record], leader_epoch: int, producer: tuple[int, int] | None = None) -> bytearray:
+        """With a producer id and epoch the batch is one of the producer's transaction. A coordinator numbers no batches
+        of a producer: each begins with sequence 0, as in Kafka."""
+        producer_id, producer_epoch = producer or (-1, -1)
         return bytearray(
-            encode_batch(encoded, compression=self._settings.compression, partition_leader_epoch=leader_epoch)
+            encode_batch(
+                encoded,
+                compression=self._settings.compression,
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                base_sequence=-1 if producer is None else 0,
+                partition_leader_epoch=leader_epoch,
+                transactional=producer is not None,
+            )
         )

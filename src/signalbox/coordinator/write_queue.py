@@ -58,11 +58,13 @@ class Write:
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """`parts`: the records of each decision. `error` is the log's result, None before that."""
+    """`parts`: the records of each decision. `producer`: that of their transaction, if they have one. `error` is the
+    log's result, None before that."""
 
     parts: list[tuple[Write, Piece]] = field(default_factory=list)
     followers: list[Promise[None]] = field(default_factory=list)
     size_bytes: int = 0
+    producer: tuple[int, int] | None = None
     error: Error | None = None
 
 
@@ -127,10 +129,13 @@ class WriteQueue:
         return follower
 
     def _gather(self, write: Write, piece: Piece) -> None:
-        if self._gathering is not None and not self._builder.fits(self._gathering.size_bytes, piece.size_bytes):
+        gathering, producer = self._gathering, write.decision.producer
+        if gathering is not None and (
+            gathering.producer != producer or not self._builder.fits(gathering.size_bytes, piece.size_bytes)
+        ):
             self.flush()
         if self._gathering is None:
-            self._gathering = Batch()
+            self._gathering = Batch(producer=producer)
             self._watch.gathering_began()
         self._gathering.parts.append((write, piece))
         self._gathering.size_bytes += piece.size_bytes
@@ -142,9 +147,8 @@ class WriteQueue:
             return
         encoded = [record for _, piece in batch.parts for record in piece.encoded]
         try:
-            committed = self._log.append(
-                self._partition, self.leader_epoch, self._builder.batch(encoded, self.leader_epoch)
-            )
+            records = self._builder.batch(encoded, self.leader_epoch, batch.producer)
+            committed = self._log.append(self._partition, self.leader_epoch, records)
         except KafkaError as rejection:
             self._conclude(batch, rejection.error)
             return

@@ -38,6 +38,7 @@ from signalbox.broker.handlers.groups.find_coordinator import FindCoordinatorHan
 from signalbox.broker.handlers.groups.group_membership import GroupMembershipHandler, ResponsePacer
 from signalbox.broker.handlers.groups.offset_commit import OffsetCommitHandler, OffsetDeleteHandler
 from signalbox.broker.handlers.groups.offset_fetch import OffsetFetchHandler
+from signalbox.broker.handlers.groups.txn_offset_commit import TxnOffsetCommitHandler
 from signalbox.broker.handlers.log_dirs.alter_replica_log_dirs import AlterReplicaLogDirsHandler
 from signalbox.broker.handlers.log_dirs.describe_log_dirs import DescribeLogDirsHandler
 from signalbox.broker.handlers.records.fetch import FetchHandler
@@ -205,6 +206,7 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.ADD_PARTITIONS_TO_TXN: AddPartitionsToTxnHandler(data.transactions, cache, authorizer),
         ApiKey.ADD_OFFSETS_TO_TXN: AddOffsetsToTxnHandler(data.transactions, coordinator, authorizer),
         ApiKey.END_TXN: EndTxnHandler(data.transactions, authorizer),
+        ApiKey.TXN_OFFSET_COMMIT: TxnOffsetCommitHandler(coordinator, cache, authorizer),
         ApiKey.DESCRIBE_TRANSACTIONS: DescribeTransactionsHandler(data.transactions, authorizer),
         ApiKey.LIST_TRANSACTIONS: ListTransactionsHandler(data.transactions, authorizer),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer, dependencies.peer_listeners),

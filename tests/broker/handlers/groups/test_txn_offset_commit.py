@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.groups.txn_offset_commit import TxnOffsetCommitHandler
+from signalbox.common.waiting.promise import Promise
+from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to, topic_id
+
+pytestmark = pytest.mark.spec("D5")
+TOPICS = {"t": {0: (1, [1])}, "secret": {0: (1, [1])}}
+_Topic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
+_Partition = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition
+
+
+class Coordinator(GroupCoordinator):
+    """Accepts what it gets, or returns an error for it."""
+
+    def __init__(self, error: Error = Error.NONE) -> None:
+        self.error = error
+        self.requests: list[TxnOffsetCommitRequest] = []
+
+    def txn_offset_commit(self, request: TxnOffsetCommitRequest) -> Promise[TxnOffsetCommitResponse]:
+        self.requests.append(request)
+        topic, partition = (
+            TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic,
+            TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition,
+        )
+        return Promise.of(
+            TxnOffsetCommitResponse(
+                topics=[
+                    topic(name=row.name, topic_id=row.topic_id, partitions=[partition(error_code=self.error)])
+                    for row in request.topics
+                ]
+            )
+        )
+
+
+def commit(coordinator: Coordinator, version: int, authorizer: Any = ALLOW_ALL, names: tuple[str, ...] = ("t",)) -> Any:
+    body = TxnOffsetCommitRequest(
+        transactional_id="tx",
+        group_id="g",
+        producer_id=7,
+        producer_epoch=3,
+        topics=[
+            _Topic(name=name, topic_id=topic_id(name), partitions=[_Partition(partition_index=0, committed_offset=5)])
+            for name in names
+        ],
+    )
+    handler = TxnOffsetCommitHandler(coordinator, cache_of(topics=TOPICS), authorizer)
+    return response_to(handler, request_of(body, version))
+
+
+def errors(response: Any) -> list[int]:
+    return [partition.error_code for topic in response.topics for partition in topic.partitions]
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_the_coordinator_gets_names_at_every_version(version: int) -> None:
+    coordinator = Coordinator()
+    assert errors(commit(coordinator, version)) == [Error.NONE]
+    (request,) = coordinator.requests
+    assert [topic.name for topic in request.topics] == ["t"]
+
+
+def test_an_unknown_topic_id() -> None:
+    coordinator = Coordinator()
+    response = commit(coordinator, 6, names=("t", "nowhere"))
+    assert [topic.topic_id for topic in response.topics] == [topic_id("t"), topic_id("nowhere")]
+    assert errors(response) == [Error.NONE, Error.UNKNOWN_TOPIC_ID]
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [
+        (0, [Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED] * 2),
+        (1, [Error.GROUP_AUTHORIZATION_FAILED] * 2),
+        (2, [Error.TOPIC_AUTHORIZATION_FAILED] * 2),
+        (None, [Error.NONE, Error.TOPIC_AUTHORIZATION_FAILED]),
+    ],
+)
+def test_authorization(missing: int | None, expected: list[Error]) -> None:
+    rights = [("alice", "WRITE", "transactional_id:tx"), ("alice", "READ", "group:g"), ("alice", "READ", "t")]
+    authorizer = acl(*(right for index, right in enumerate(rights) if index != missing))
+    assert errors(commit(Coordinator(), 5, authorizer, ("t", "secret"))) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [(1, Error.COORDINATOR_NOT_AVAILABLE), (2, Error.COORDINATOR_LOAD_IN_PROGRESS)]
+)
+def test_early_clients_do_not_know_that_a_coordinator_loads(version: int, code: Error) -> None:
+    assert errors(commit(Coordinator(Error.COORDINATOR_LOAD_IN_PROGRESS), version)) == [code]

@@ -63,7 +63,35 @@ async def test_the_next_coordinator_sends_the_markers_again_with_its_own_epoch()
     await bench.answer_markers()  # of the coordinator that has resigned
     assert successor.states()[-1] == "PrepareCommit"
     await successor.answer_markers()
-    assert successor.states()[-1] == "CompleteCommit"
+    assert successor.states()[-3:] == ["PrepareCommit", "PrepareCommit", "CompleteCommit"]
+
+
+@transcript
+async def test_the_next_coordinator_completes_an_abort_without_partitions() -> None:
+    bench = await TransactionBench().start()
+    producer = await bench.producer()
+    bench.log.held = True
+    bench.end(producer, committed=False)
+    await settle()
+    bench.log.held = False
+    successor = await bench.fail_over(5)
+    assert successor.states()[-1] == "CompleteAbort"
+
+
+@transcript
+async def test_no_markers_before_the_successors_own_record_is_committed() -> None:
+    bench = await TransactionBench().start()
+    producer = await bench.producer()
+    bench.add(producer)
+    await settle()
+    bench.log.held = True
+    bench.end(producer)
+    await settle()
+    successor = await bench.fail_over(5)
+    assert successor.markers_in_flight() == []
+    bench.log.commit_all()
+    await settle()
+    assert successor.markers_in_flight() == [(1_000, 1, True, 5)]
 
 
 @transcript

@@ -203,7 +203,9 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.OFFSET_DELETE: OffsetDeleteHandler(coordinator, cache, authorizer),
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
         ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(data.producer_ids, data.transactions, authorizer),
-        ApiKey.ADD_PARTITIONS_TO_TXN: AddPartitionsToTxnHandler(data.transactions, cache, authorizer),
+        ApiKey.ADD_PARTITIONS_TO_TXN: AddPartitionsToTxnHandler(
+            data.transactions, cache, authorizer, dependencies.peer_listeners
+        ),
         ApiKey.ADD_OFFSETS_TO_TXN: AddOffsetsToTxnHandler(data.transactions, coordinator, authorizer),
         ApiKey.END_TXN: EndTxnHandler(data.transactions, authorizer),
         ApiKey.TXN_OFFSET_COMMIT: TxnOffsetCommitHandler(coordinator, cache, authorizer),

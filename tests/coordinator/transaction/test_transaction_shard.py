@@ -9,7 +9,7 @@ from signalbox.coordinator.transaction.transaction_state import TransactionState
 pytestmark = pytest.mark.spec("D5")
 
 
-def test_a_new_coordinator_sends_the_markers_of_prepared_transactions_once() -> None:
+def test_a_load_sends_no_markers_and_the_prepared_records_are_written_again() -> None:
     bench = ShardBench()
     prepared = bench.holds(state=TransactionState.PREPARE_COMMIT)
     ongoing = bench.holds(state=TransactionState.ONGOING)
@@ -17,8 +17,10 @@ def test_a_new_coordinator_sends_the_markers_of_prepared_transactions_once() -> 
     successor.replay(CoordinatorRecord(NAME, ongoing))
     successor.replay(CoordinatorRecord(NAME, prepared))
     successor.replay(CoordinatorRecord("other", ongoing))
+    assert list(successor.finish_loading()) == []
     assert bench.markers == []
-    list(successor.finish_loading())
+    (again,) = successor.prepared.write_again()
+    bench.commit(again)
     assert bench.markers == [prepared]
     assert list(successor.abort_timed_out()) == []
     assert list(successor.unload()) == []

@@ -1,10 +1,9 @@
 """Transactions whose markers are being written: from PrepareCommit or PrepareAbort to the Complete state.
 
 The markers are requested when the prepared state is committed to the log, never before: a new coordinator that does not
-have the record would abort the transaction. There are two ways to miss the commit. A coordinator that fails over finds
-the prepared state when it loads the partition. And a write that was not acknowledged in time is in the log of this
-coordinator, whose state is prepared without markers: the record is written once more, and the markers are requested
-when that one is committed.
+have the record would abort the transaction. There are two ways to have the state without its commit: a new coordinator
+has loaded the partition up to the end of its log, and a write of this coordinator was not acknowledged in time. In both
+the record is written once more, and the markers are requested when that one is committed.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterator
 from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.ports import Timer
 from signalbox.coordinator.transaction.end_transaction import EndTransaction
-from signalbox.coordinator.transaction.transactional_id import Transaction, TransactionalId
+from signalbox.coordinator.transaction.transactional_id import Transaction
 from signalbox.coordinator.transaction.transactional_ids import TransactionalIds
 from signalbox.protocol.error_table import Error
 
@@ -30,16 +29,11 @@ class PreparedTransactions:
         self._timer = timer
         self._now_ms = now_ms
 
-    def unsent(self) -> Iterator[TransactionalId]:
-        """The entries whose markers have not been requested."""
+    def write_again(self) -> Iterator[Decision[None]]:
+        """The records of prepared transactions whose markers have not been requested; one decision each."""
         for entry in self._ids:
             if entry.current.state.is_prepared and entry.pending is None and not entry.markers_requested:
-                yield entry
-
-    def write_again(self) -> Iterator[Decision[None]]:
-        """The records of prepared transactions whose first write was not acknowledged; one decision each."""
-        for entry in self.unsent():
-            yield self._end_transaction.prepare(entry, entry.current, None)
+                yield self._end_transaction.prepare(entry, entry.current, None)
 
     def complete(self, name: str, prepared: Transaction) -> Decision[None]:
         """All markers of `prepared` are written. Without effect if the entry has another state by now."""

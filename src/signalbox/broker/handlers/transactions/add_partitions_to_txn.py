@@ -9,7 +9,7 @@ Version note: PRODUCER_FENCED is INVALID_PRODUCER_EPOCH before version 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, as_future
 from signalbox.broker.authorization.authorization import (
@@ -50,14 +50,21 @@ def error_for_version(error: Error, api_version: int, fenced_from: int = _PRODUC
 
 
 class AddPartitionsToTxnHandler:
-    def __init__(self, transactions: TransactionCoordinator, cache: MetadataCache, authorizer: Authorizer) -> None:
+    def __init__(
+        self,
+        transactions: TransactionCoordinator,
+        cache: MetadataCache,
+        authorizer: Authorizer,
+        peer_listeners: Container[str] = (),
+    ) -> None:
         self._transactions = transactions
         self._cache = cache
         self._authorizer = authorizer
+        self._peer_listeners = peer_listeners
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
         if request.header.api_version >= _BATCHED_FROM:
-            require_cluster_action(self._authorizer, request.context)
+            require_cluster_action(self._authorizer, request.context, self._peer_listeners)
             return self._add_all(request)
         return self._add_for_client(request)
 

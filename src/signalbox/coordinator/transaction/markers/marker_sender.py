@@ -104,7 +104,7 @@ class MarkerSender:
     def _route(self, markers: TransactionMarkers, partitions: Iterable[TopicPartition]) -> None:
         """Queue for the leaders of now; what has none waits."""
         gone = set()
-        for partition in partitions:
+        for partition in sorted(partitions):
             leader = self._leader_of(partition)
             if leader is not None:
                 self._missing_since.pop(partition, None)

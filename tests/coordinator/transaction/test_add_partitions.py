@@ -32,7 +32,7 @@ def test_a_new_transaction_begins_after_a_complete_one(state: TransactionState) 
     bench.holds(state=state, partitions=frozenset())
     bench.clock.advance(1_000)
     bench.commit(bench.add(P1))
-    assert (bench.current.partitions, bench.current.started_ms) == ({P1}, bench.clock.now_ms())
+    assert (bench.current.partitions, bench.current.started_ms) == (frozenset((P1,)), bench.clock.now_ms())
 
 
 @pytest.mark.parametrize(

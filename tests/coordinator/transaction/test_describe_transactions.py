@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.coordinator.transaction.shards import NAME, P0, P1, TIMEOUT_MS, ShardBench, error_of
 
@@ -41,7 +43,7 @@ def test_ids_that_do_not_exist_or_expire() -> None:
         ({"state_filters": ["Empty"], "producer_id_filters": [7]}, []),
     ],
 )
-def test_the_filters_of_list_transactions(filters: dict[str, object], names: list[str]) -> None:
+def test_the_filters_of_list_transactions(filters: dict[str, Any], names: list[str]) -> None:
     bench = ShardBench()
     bench.holds(state=TransactionState.ONGOING)
     bench.shard.ids.replay("idle", bench.holds(producer_id=8))

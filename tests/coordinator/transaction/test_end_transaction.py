@@ -27,7 +27,11 @@ def test_an_ongoing_transaction_is_prepared_and_its_markers_are_requested(
     response = bench.commit(decision)
     assert response.error_code == Error.NONE
     assert (response.producer_id, response.producer_epoch) == ((7, 4) if version == 2 else (-1, -1))
-    assert (bench.current.state, bench.current.producer_epoch, bench.current.partitions) == (state, epoch, {P0})
+    assert (bench.current.state, bench.current.producer_epoch, bench.current.partitions) == (
+        state,
+        epoch,
+        frozenset((P0,)),
+    )
     assert bench.markers == [bench.current]
 
 

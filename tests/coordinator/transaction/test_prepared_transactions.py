@@ -43,5 +43,5 @@ def test_a_prepared_record_without_acknowledgement_is_written_again_before_marke
     (again,) = bench.shard.prepared.write_again()
     assert again.records == decision.records
     bench.commit(again)
-    assert [(markers.state, markers.partitions) for markers in bench.markers] == [(S.PREPARE_COMMIT, {P0})]
+    assert [(markers.state, markers.partitions) for markers in bench.markers] == [(S.PREPARE_COMMIT, frozenset((P0,)))]
     assert list(bench.shard.prepared.write_again()) == []

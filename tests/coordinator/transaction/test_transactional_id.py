@@ -15,7 +15,7 @@ ONGOING = EMPTY.with_partitions([P0], 2, 10)
 def test_the_first_partition_begins_the_transaction() -> None:
     assert (ONGOING.state, ONGOING.started_ms, ONGOING.client_version) == (TransactionState.ONGOING, 10, 2)
     more = ONGOING.with_partitions([P1], 2, 20)
-    assert (more.partitions, more.started_ms, more.updated_ms) == ({P0, P1}, 10, 20)
+    assert (more.partitions, more.started_ms, more.updated_ms) == (frozenset((P0, P1)), 10, 20)
 
 
 def test_transaction_version_2_raises_the_epoch_with_each_transaction() -> None:

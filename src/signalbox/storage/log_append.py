@@ -233,7 +233,7 @@ class LogAppends(AppendQueue):
         body = self._body
         aborted = note_batch(body.producers, header, buffer)
         if aborted is not None:
-            body.segments.active.transaction_index.append(aborted)
+            body.add_aborted(aborted)
         if header.is_transactional:
             body.verifications.end(header.producer_id)
 

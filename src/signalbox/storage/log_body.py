@@ -56,6 +56,7 @@ class LogBody:
         "gaps_to",
         "has_unexpected_end",
         "log_start_offset",
+        "may_have_aborted",
         "producers",
         "recovery_point",
         "roll_ms",
@@ -73,6 +74,7 @@ class LogBody:
         self.epochs = epochs
         self.producers = ProducerStates()
         self.verifications = TransactionVerifications()
+        self.may_have_aborted = any(not segment.transaction_index.is_loaded for segment in segments)
         self.log_start_offset = segments[0].base_offset
         self.recovery_point = self.log_start_offset
         self.has_unexpected_end = False  # after a clean shutdown the end of the log was not as expected
@@ -179,9 +181,16 @@ class LogBody:
                 index.save(file_system)
         return index
 
+    def add_aborted(self, aborted: AbortedTransaction) -> None:
+        """A marker that ends the active segment aborts a transaction."""
+        self.segments.active.transaction_index.append(aborted)
+        self.may_have_aborted = True
+
     def aborted_transactions(self, fetch_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions with records from `fetch_offset` to `end_offset` (exclusive)."""
         aborted: list[AbortedTransaction] = []
+        if not self.may_have_aborted:
+            return aborted
         for slot in range(self.segments.slot_of(fetch_offset), len(self.segments)):
             index = self.transaction_index(self.segments[slot])
             if len(index):
@@ -272,6 +281,7 @@ class LogBody:
         self.epochs.clear()
         self.epochs.save()
         self.producers = ProducerStates()
+        self.may_have_aborted = False
         self.drop_snapshots_after(-1)
         self.log_start_offset = self.recovery_point = offset
         self.forget_gaps_from(offset)

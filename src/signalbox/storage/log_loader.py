@@ -163,6 +163,7 @@ def _recover(body: LogBody, last_run: LastRun) -> int:
         if segment in segments and segment.size:
             rebuild_transaction_index(body.directory.disk.file_system, body.folder, segments, segment)
             segment.transaction_index.save(body.directory.disk.file_system)
+            body.may_have_aborted = True
     if body.epochs.epochs != epochs_before:
         body.epochs.save()
     dropped, lost_bytes = segments_before - len(segments), bytes_before - segments.size_bytes()

@@ -101,6 +101,24 @@ def test_an_empty_request_returns_new_records_of_a_clean_partition(pair: FastPat
     assert pair.fast.hits == hits + 1
 
 
+@pytest.mark.spec("D5")
+def test_aborted_transactions_are_in_the_response(pair: FastPathPair) -> None:
+    consumer = started(pair)
+    consumer.limits["isolation"] = 1
+    for _ in range(3):
+        consumer.fetch({0: 0})
+    for side in (pair.fast, pair.generic):
+        side.cluster.produce_in_transaction(1, 70, b"x")
+        side.cluster.end_transaction(1, 70, is_commit=False)
+        side.cluster.run()
+    hits = pair.fast.hits
+    [[data]] = [topic.partitions for topic in consumer.fetch({0: 0}).responses]
+    assert [(aborted.producer_id, aborted.first_offset) for aborted in data.aborted_transactions] == [(70, 0)]
+    assert pair.fast.hits == hits + 1
+    [[data]] = [topic.partitions for topic in consumer.fetch({0: 1}).responses]
+    assert [(aborted.producer_id, aborted.first_offset) for aborted in data.aborted_transactions] == [(70, 0)]
+
+
 def test_another_epoch_is_rejected_by_the_generic_path(pair: FastPathPair) -> None:
     consumer = started(pair)
     for _ in range(3):

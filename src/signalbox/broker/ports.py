@@ -20,6 +20,15 @@ class ActiveController(Protocol):
         ...
 
 
+class GroupTransactions(Protocol):
+    """The group coordinator, for offsets that were committed in transactions (KIP-447)."""
+
+    def complete_transaction(self, partition: int, producer_id: int, producer_epoch: int, is_commit: bool) -> None:
+        """A marker of the producer is in `partition` of __consumer_offsets, which this broker leads, on all in-sync
+        replicas. It may be repeated."""
+        ...
+
+
 class Forwarder(Protocol):
     def forward(self, request: ApiRequest) -> Awaitable[FinalResponse]:
         """The active controller's response to a request that another broker received (KIP-590)."""

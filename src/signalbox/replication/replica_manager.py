@@ -205,10 +205,9 @@ class ReplicaManager:
 
     def append_markers(self, markers: Sequence[tuple[tuple[str, int], bytes, int]], timeout_ms: int) -> ProduceResult:
         """WriteTxnMarkers: one control batch, with its transaction version, per (topic, partition). One pending append
-        per marker, finished when all in-sync replicas have it."""
-        return self._appends.produce_result(
-            [self._appends.append_marker(*key, batch, version) for key, batch, version in markers], timeout_ms
-        )
+        per marker, finished when all in-sync replicas have it. Yields."""
+        appends = [self._appends.append_marker(*key, batch, version) for key, batch, version in yielding(markers)]
+        return self._appends.produce_result(appends, timeout_ms)
 
     def list_offsets(
         self, request: ListOffsetsRequest, version: int, authorize: Authorize | None = None

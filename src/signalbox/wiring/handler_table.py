@@ -40,6 +40,7 @@ from signalbox.broker.handlers.groups.offset_commit import OffsetCommitHandler, 
 from signalbox.broker.handlers.groups.offset_fetch import OffsetFetchHandler
 from signalbox.broker.handlers.log_dirs.alter_replica_log_dirs import AlterReplicaLogDirsHandler
 from signalbox.broker.handlers.log_dirs.describe_log_dirs import DescribeLogDirsHandler
+from signalbox.broker.handlers.records.describe_producers import DescribeProducersHandler
 from signalbox.broker.handlers.records.fetch import FetchHandler
 from signalbox.broker.handlers.records.init_producer_id import InitProducerIdHandler
 from signalbox.broker.handlers.records.partition_offsets import (
@@ -48,6 +49,7 @@ from signalbox.broker.handlers.records.partition_offsets import (
     OffsetForLeaderEpochHandler,
 )
 from signalbox.broker.handlers.records.produce import ProduceHandler
+from signalbox.broker.handlers.records.write_txn_markers import WriteTxnMarkersHandler
 from signalbox.broker.handlers.security.acls import AlterAclsHandler, DescribeAclsHandler
 from signalbox.broker.handlers.security.delegation_tokens import ChangeTokenHandler, DescribeDelegationTokenHandler
 from signalbox.broker.handlers.security.user_scram_credentials import (
@@ -194,6 +196,10 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.DELETE_GROUPS: DeleteGroupsHandler(coordinator, authorizer),
         ApiKey.OFFSET_DELETE: OffsetDeleteHandler(coordinator, cache, authorizer),
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
+        ApiKey.DESCRIBE_PRODUCERS: DescribeProducersHandler(replicas, authorizer),
+        ApiKey.WRITE_TXN_MARKERS: WriteTxnMarkersHandler(
+            replicas, authorizer, config["request.timeout.ms"], dependencies.peer_listeners
+        ),
         ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(dependencies.producer_ids, authorizer),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer, dependencies.peer_listeners),
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(stored, authorizer),

@@ -196,7 +196,7 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.DELETE_GROUPS: DeleteGroupsHandler(coordinator, authorizer),
         ApiKey.OFFSET_DELETE: OffsetDeleteHandler(coordinator, cache, authorizer),
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
-        ApiKey.DESCRIBE_PRODUCERS: DescribeProducersHandler(replicas, authorizer),
+        ApiKey.DESCRIBE_PRODUCERS: DescribeProducersHandler(replicas, cache, authorizer),
         ApiKey.WRITE_TXN_MARKERS: WriteTxnMarkersHandler(
             replicas, authorizer, config["request.timeout.ms"], dependencies.peer_listeners
         ),

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.spec("D5")
 
 
 def describe(running_broker: RunningBroker, topic: str, partition: int = 0, authorizer: Any = ALLOW_ALL) -> Any:
-    handler = DescribeProducersHandler(running_broker.components.data.replicas, authorizer)
+    components = running_broker.components
+    handler = DescribeProducersHandler(components.data.replicas, components.cache, authorizer)
     asked = DescribeProducersRequest.TopicRequest(name=topic, partition_indexes=[partition])
     [result] = running_broker.answer(handler, request_of(DescribeProducersRequest(topics=[asked]), 0)).topics
     assert result.name == topic
@@ -55,8 +56,12 @@ def test_producers_and_their_transactions(running_broker: RunningBroker) -> None
 
 def test_errors(running_broker: RunningBroker) -> None:
     running_broker.create_topic("errors")
-    assert describe(running_broker, "errors", 9).error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
-    assert describe(running_broker, "nowhere").error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
+    unknown = describe(running_broker, "errors", 9)
+    assert (unknown.error_code, unknown.error_message) == (Error.UNKNOWN_TOPIC_OR_PARTITION, None)
+    unknown = describe(running_broker, "nowhere")
+    assert unknown.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert "nowhere" in unknown.error_message
+    assert describe(running_broker, "no/topic").error_code == Error.INVALID_TOPIC_EXCEPTION
     denied = describe(running_broker, "errors", authorizer=acl(("alice", "DESCRIBE", "errors")))
     assert denied.error_code == Error.TOPIC_AUTHORIZATION_FAILED
     assert denied.active_producers == []

@@ -25,7 +25,6 @@ from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, Lead
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
-from signalbox.protocol.records.transaction_marker import TransactionMarker, encode_marker
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.follower.leader_channel import OnResponse, ReconnectingChannel, ReconnectingChannels
 from signalbox.replication.partition import Partition
@@ -35,7 +34,6 @@ from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.files.file_system import FileSystem, RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
-from signalbox.storage.producers.transaction_verification import NOT_REQUIRED
 from tests.common.waiting.manual_time import ManualIterations, ManualTimers
 
 TOPIC = "flights"
@@ -45,9 +43,7 @@ CLUSTER_ID = "test-cluster"
 MOST_DELIVERIES = 20_000  # per call of `run`, without time passing; random histories need a few hundred
 
 
-def batch_of(
-    *values: bytes, producer_id: int = -1, producer_epoch: int = 0, sequence: int = 0, transactional: bool = False
-) -> bytearray:
+def batch_of(*values: bytes, producer_id: int = -1, producer_epoch: int = 0, sequence: int = 0) -> bytearray:
     """A batch of records with these values, as sent by a producer."""
     idempotent = producer_id >= 0
     return bytearray(
@@ -57,7 +53,6 @@ def batch_of(
             producer_id=producer_id,
             producer_epoch=producer_epoch if idempotent else -1,
             base_sequence=sequence if idempotent else -1,
-            transactional=transactional,
         )
     )
 
@@ -448,20 +443,6 @@ class MemoryCluster:
     def produce(self, broker_id: int, *values: bytes, acks: int = -1, index: int = 0, timeout_ms: int = 1_000) -> Any:
         """The result may be pending: run the cluster to complete it."""
         return self.brokers[broker_id].manager.append([((TOPIC, index), batch_of(*values))], acks, timeout_ms)
-
-    def produce_in_transaction(self, broker_id: int, producer_id: int, *values: bytes, sequence: int = 0) -> Any:
-        """The same in a transaction, with verification switched off."""
-        batch = batch_of(*values, producer_id=producer_id, sequence=sequence, transactional=True)
-        guards = {(TOPIC, 0): NOT_REQUIRED}
-        return self.brokers[broker_id].manager.append([((TOPIC, 0), batch)], -1, 1_000, guards=guards)
-
-    def end_transaction(
-        self, broker_id: int, producer_id: int, *, is_commit: bool, epoch: int = 0, coordinator_epoch: int = 1
-    ) -> Any:
-        """Writes a transaction marker. The result may be pending."""
-        marker = TransactionMarker(is_commit, coordinator_epoch)
-        batch = encode_marker(producer_id, epoch, marker, self.clock.now_ms())
-        return self.brokers[broker_id].manager.append_markers([((TOPIC, 0), batch, 0)], 1_000)
 
     def consume(self, broker_id: int, offset: int = 0, index: int = 0, max_bytes: int = 1 << 20) -> Any:
         """(partition data of one sessionless fetch, its values)."""

@@ -18,6 +18,7 @@ from tests.replication.memory_cluster import (
     partition_data,
     values_of,
 )
+from tests.replication.memory_transactions import end_transaction, produce_in_transaction
 
 pytestmark = pytest.mark.spec("D5")
 
@@ -60,7 +61,7 @@ def latest(cluster: MemoryCluster, isolation: int, broker_id: int = 1) -> int:
 def test_readers_of_committed_records_end_at_the_last_stable_offset(tmp_path: Path) -> None:
     cluster = replicated(tmp_path)
     cluster.produce(1, b"a")
-    cluster.produce_in_transaction(1, 5, b"b", b"c")
+    produce_in_transaction(cluster, 1, 5, b"b", b"c")
     cluster.produce(1, b"d")
     cluster.run()
     data = read(cluster)
@@ -70,7 +71,7 @@ def test_readers_of_committed_records_end_at_the_last_stable_offset(tmp_path: Pa
     assert values_of(data.records) == [b"a", b"b", b"c", b"d"]
     assert (data.last_stable_offset, aborted(data)) == (1, None)
     assert [latest(cluster, isolation) for isolation in (0, COMMITTED)] == [4, 1]
-    cluster.end_transaction(1, 5, is_commit=True)
+    end_transaction(cluster, 1, 5, is_commit=True)
     cluster.run()
     data = read(cluster)
     assert values_of(data.records)[:4] == [b"a", b"b", b"c", b"d"]
@@ -80,10 +81,10 @@ def test_readers_of_committed_records_end_at_the_last_stable_offset(tmp_path: Pa
 
 def test_aborted_transactions_are_named(tmp_path: Path) -> None:
     cluster = replicated(tmp_path)
-    cluster.produce_in_transaction(1, 5, b"a")
-    cluster.produce_in_transaction(1, 6, b"b")
-    cluster.end_transaction(1, 5, is_commit=False)
-    cluster.end_transaction(1, 6, is_commit=True)
+    produce_in_transaction(cluster, 1, 5, b"a")
+    produce_in_transaction(cluster, 1, 6, b"b")
+    end_transaction(cluster, 1, 5, is_commit=False)
+    end_transaction(cluster, 1, 6, is_commit=True)
     cluster.run()
     assert aborted(read(cluster)) == [(5, 0)]
     assert aborted(read(cluster, 2)) == [(5, 0)]
@@ -94,12 +95,12 @@ def test_aborted_transactions_are_named(tmp_path: Path) -> None:
 
 def test_a_parked_read_wakes_when_the_marker_is_replicated(tmp_path: Path) -> None:
     cluster = replicated(tmp_path)
-    cluster.produce_in_transaction(1, 5, b"a")
+    produce_in_transaction(cluster, 1, 5, b"a")
     cluster.run()
     request = fetch_request(0, max_wait_ms=60_000, isolation_level=COMMITTED)
     waiting = cluster.brokers[1].manager.fetches.fetch(request, FETCH_VERSION)
     cluster.cut.update({(2, 1), (3, 1)})
-    cluster.end_transaction(1, 5, is_commit=True)
+    end_transaction(cluster, 1, 5, is_commit=True)
     cluster.run()
     assert not waiting.is_done
     cluster.cut.clear()
@@ -107,9 +108,9 @@ def test_a_parked_read_wakes_when_the_marker_is_replicated(tmp_path: Path) -> No
     assert values_of(partition_data(waiting.result()).records)[0] == b"a"
 
 
-def test_a_session_is_told_of_committed_records(tmp_path: Path) -> None:
+def test_a_session_returns_committed_records(tmp_path: Path) -> None:
     cluster = replicated(tmp_path)
-    cluster.produce_in_transaction(1, 5, b"a")
+    produce_in_transaction(cluster, 1, 5, b"a")
     cluster.run()
     fetches = cluster.brokers[1].manager.fetches
     request = fetch_request(0, session=(0, 0), isolation_level=COMMITTED)
@@ -119,14 +120,14 @@ def test_a_session_is_told_of_committed_records(tmp_path: Path) -> None:
     request.topics = []
     waiting = fetches.fetch(request, FETCH_VERSION)
     assert not waiting.is_done
-    cluster.end_transaction(1, 5, is_commit=False)
+    end_transaction(cluster, 1, 5, is_commit=False)
     cluster.run()
     assert aborted(partition_data(waiting.result())) == [(5, 0)]
 
 
 def test_deleted_records_are_stable(tmp_path: Path) -> None:
     cluster = replicated(tmp_path)
-    cluster.produce_in_transaction(1, 5, b"a", b"b", b"c")
+    produce_in_transaction(cluster, 1, 5, b"a", b"b", b"c")
     cluster.run()
     log = cluster.brokers[1].partition().log
     assert log is not None
@@ -140,9 +141,9 @@ def test_deleted_records_are_stable(tmp_path: Path) -> None:
 
 def test_a_new_leader_has_the_last_stable_offset_of_the_old_one(tmp_path: Path) -> None:
     cluster = replicated(tmp_path)
-    cluster.produce_in_transaction(1, 5, b"a")
-    cluster.produce_in_transaction(1, 6, b"b")
-    cluster.end_transaction(1, 5, is_commit=False)
+    produce_in_transaction(cluster, 1, 5, b"a")
+    produce_in_transaction(cluster, 1, 6, b"b")
+    end_transaction(cluster, 1, 5, is_commit=False)
     cluster.run()
     cluster.advance(1_000)
     assert cluster.brokers[2].partition().last_stable_offset == 1
@@ -151,7 +152,7 @@ def test_a_new_leader_has_the_last_stable_offset_of_the_old_one(tmp_path: Path) 
     cluster.run()
     assert latest(cluster, COMMITTED, broker_id=2) == 1
     assert aborted(read(cluster, broker_id=2)) == [(5, 0)]
-    ended = cluster.end_transaction(2, 6, is_commit=True)
+    ended = end_transaction(cluster, 2, 6, is_commit=True)
     cluster.run()
     assert [append.error for append in ended.result()] == [0]
     assert latest(cluster, COMMITTED, broker_id=2) == 4
@@ -159,11 +160,11 @@ def test_a_new_leader_has_the_last_stable_offset_of_the_old_one(tmp_path: Path) 
 
 def test_a_marker_that_was_not_replicated_is_truncated_and_written_again(tmp_path: Path) -> None:
     cluster = replicated(tmp_path)
-    cluster.produce_in_transaction(1, 5, b"a")
+    produce_in_transaction(cluster, 1, 5, b"a")
     cluster.run()
     cluster.cut.update({(2, 1), (3, 1)})
     cluster.advance(1_000)  # fetches that were parked have ended
-    unfinished = cluster.end_transaction(1, 5, is_commit=False)
+    unfinished = end_transaction(cluster, 1, 5, is_commit=False)
     cluster.run()
     assert not unfinished.is_done
     cluster.elect(2)
@@ -174,7 +175,7 @@ def test_a_marker_that_was_not_replicated_is_truncated_and_written_again(tmp_pat
     log = cluster.brokers[1].partition().log
     assert log is not None
     assert (log.log_end_offset, log.producers[5].transaction_first_offset) == (1, 0)
-    cluster.end_transaction(2, 5, is_commit=True)
+    end_transaction(cluster, 2, 5, is_commit=True)
     cluster.run()
     cluster.advance(2_000)
     assert [cluster.brokers[broker_id].partition().last_stable_offset for broker_id in (1, 2, 3)] == [2, 2, 2]
@@ -188,7 +189,7 @@ def test_a_marker_that_was_not_replicated_is_truncated_and_written_again(tmp_pat
 def test_a_marker_waits_for_all_in_sync_replicas(tmp_path: Path) -> None:
     cluster = replicated(tmp_path)
     cluster.cut.update({(2, 1), (3, 1)})
-    ended = cluster.end_transaction(1, 5, is_commit=True)
+    ended = end_transaction(cluster, 1, 5, is_commit=True)
     cluster.run()
     assert not ended.is_done
     cluster.cut.clear()
@@ -201,7 +202,7 @@ def test_markers_are_rejected(tmp_path: Path) -> None:
     cluster = replicated(tmp_path)
 
     def error(broker_id: int, **fields: int) -> Error:
-        ended = cluster.end_transaction(broker_id, 5, is_commit=True, **fields)
+        ended = end_transaction(cluster, broker_id, 5, is_commit=True, **fields)
         cluster.run()
         return Error.of(ended.result()[0].error)
 
@@ -220,5 +221,5 @@ def test_a_marker_needs_enough_replicas(tmp_path: Path) -> None:
     cluster.create([1, 2])
     cluster.elect(1, isr=[1])
     cluster.run()
-    [append] = cluster.end_transaction(1, 5, is_commit=True).result()
+    [append] = end_transaction(cluster, 1, 5, is_commit=True).result()
     assert append.error == Error.NOT_ENOUGH_REPLICAS

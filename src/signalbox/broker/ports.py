@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse
@@ -26,6 +26,14 @@ class GroupTransactions(Protocol):
     def complete_transaction(self, partition: int, producer_id: int, producer_epoch: int, is_commit: bool) -> None:
         """A marker of the producer is in `partition` of __consumer_offsets, which this broker leads, on all in-sync
         replicas. It may be repeated."""
+        ...
+
+
+class CoordinatorChannels(Protocol):
+    """Requests to other brokers, and to this one, over their inter-broker listeners."""
+
+    def send(self, broker_id: int, request: Any, on_response: Callable[[Any], None]) -> None:
+        """`on_response` gets the response, or the exception for which there is none; never before this returns."""
         ...
 
 

@@ -44,7 +44,7 @@ from signalbox.replication.leadership import Leadership
 from signalbox.replication.list_offsets import list_offsets
 from signalbox.replication.offsets_for_leader_epoch import offsets_for_leader_epoch
 from signalbox.replication.partition import Partition
-from signalbox.replication.produce.append import NO_GUARDS, Appends, Batch, ProduceResult
+from signalbox.replication.produce.append import NO_GUARD_BY_PARTITION, Appends, Batch, ProduceResult
 from signalbox.replication.produce.unpacking import UnpackingQueue
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.role_changes import RoleChanges
@@ -195,13 +195,15 @@ class ReplicaManager:
         timeout_ms: int,
         *,
         from_client: bool = True,
-        guards: Mapping[tuple[str, int], VerificationGuard] = NO_GUARDS,
+        guard_by_partition: Mapping[tuple[str, int], VerificationGuard] = NO_GUARD_BY_PARTITION,
     ) -> ProduceResult:
         """Produce: one batch per (topic, partition); one pending append per entry, in their order, finished as `acks`
         requires. `from_client` False: a coordinator of this broker, which may write internal topics and control
-        records. `guards`: of transactional batches, by partition (`start_verification`)."""
+        records. `guard_by_partition`: of transactional batches, by partition (`start_verification`)."""
         now_ms = self.scheduler.clock.now_ms()
-        return self._appends.append(entries, acks, timeout_ms, now_ms, from_client=from_client, guards=guards)
+        return self._appends.append(
+            entries, acks, timeout_ms, now_ms, from_client=from_client, guard_by_partition=guard_by_partition
+        )
 
     def append_markers(self, markers: Sequence[tuple[tuple[str, int], bytes, int]], timeout_ms: int) -> ProduceResult:
         """WriteTxnMarkers: one control batch, with its transaction version, per (topic, partition). One pending append

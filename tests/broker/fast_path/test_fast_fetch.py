@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.broker.fast_path.test_fast_path import FastPathPair, Fetch, Produce, twins_in
+from tests.replication.memory_transactions import end_transaction, produce_in_transaction
 
 
 @pytest.fixture
@@ -68,8 +69,8 @@ def test_aborted_transactions_take_the_generic_path(pair: FastPathPair) -> None:
         return pair.fast.hits - before
 
     for side in (pair.fast, pair.generic):
-        side.cluster.produce_in_transaction(1, 70, b"x")
-        side.cluster.end_transaction(1, 70, is_commit=False)
+        produce_in_transaction(side.cluster, 1, 70, b"x")
+        end_transaction(side.cluster, 1, 70, is_commit=False)
         side.cluster.produce(1, b"y")
         side.cluster.run()
     assert (hits_of(0, 1), hits_of(3, 1)) == (0, 0)

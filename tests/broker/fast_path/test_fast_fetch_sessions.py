@@ -18,6 +18,7 @@ from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch.fetch_session import SWEEP_EVERY_MS
 from tests.broker.fast_path.test_fast_path import FastPathPair, Produce, request, twins_in
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID
+from tests.replication.memory_transactions import end_transaction, produce_in_transaction
 
 CHANGES = ["elect", "deny", "image", "forget", "delete"]
 
@@ -108,8 +109,8 @@ def test_aborted_transactions_are_in_the_response(pair: FastPathPair) -> None:
     for _ in range(3):
         consumer.fetch({0: 0})
     for side in (pair.fast, pair.generic):
-        side.cluster.produce_in_transaction(1, 70, b"x")
-        side.cluster.end_transaction(1, 70, is_commit=False)
+        produce_in_transaction(side.cluster, 1, 70, b"x")
+        end_transaction(side.cluster, 1, 70, is_commit=False)
         side.cluster.run()
     hits = pair.fast.hits
     [[data]] = [topic.partitions for topic in consumer.fetch({0: 0}).responses]

@@ -42,16 +42,16 @@ def write_transactions(bootstrap: str) -> None:
         producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": f"writer-{number}", "linger.ms": 0})
         producer.init_transactions(30)
         producers.append(producer)
-    for turn in range(6):
+    for index in range(6):
         for number, producer in enumerate(producers):
             producer.begin_transaction()
             for _ in range(3):
                 producer.produce(TP.topic, bytes([number]) * 40_000)
             producer.flush(30)
         for number, producer in enumerate(producers):
-            if turn == 5 and number >= 6:
+            if index == 5 and number >= 6:
                 continue
-            end = producer.abort_transaction if (turn + number) % 3 == 0 else producer.commit_transaction
+            end = producer.abort_transaction if (index + number) % 3 == 0 else producer.commit_transaction
             end(30)
 
 

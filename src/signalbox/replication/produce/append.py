@@ -30,7 +30,7 @@ from signalbox.storage.validation.batch_admission import AdmissionSteps, Admitte
 Batch = bytearray | memoryview | bytes
 _TOO_LARGE = frozenset({Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE})
 VALID_ACKS = (0, 1, ACKS_ALL)
-NO_GUARDS: Mapping[tuple[str, int], VerificationGuard] = {}
+NO_GUARD_BY_PARTITION: Mapping[tuple[str, int], VerificationGuard] = {}
 
 
 class Appends:
@@ -55,15 +55,15 @@ class Appends:
         now_ms: int,
         *,
         from_client: bool = True,
-        guards: Mapping[tuple[str, int], VerificationGuard] = NO_GUARDS,
+        guard_by_partition: Mapping[tuple[str, int], VerificationGuard] = NO_GUARD_BY_PARTITION,
     ) -> ProduceResult:
         """Append one batch per (topic, partition). The result has one pending append per entry, in their order.
-        `guards`: for transactional batches, from `Log.start_verification`. Yields."""
+        `guard_by_partition`: for transactional batches, from `Log.start_verification`. Yields."""
         appends = []
         for partition_key, batch in entries:
             pending = self._pending(partition_key, batch, acks, now_ms, from_client=from_client)
             if not pending.done:
-                self.append_to(pending, batch, now_ms, from_client, guards.get(partition_key))
+                self.append_to(pending, batch, now_ms, from_client, guard_by_partition.get(partition_key))
             appends.append(pending)
         return self.produce_result(appends, timeout_ms)
 

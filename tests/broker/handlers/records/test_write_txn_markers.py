@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spec("D5")
 
 
 class Completed:
-    """Records what the group coordinator is told."""
+    """Records the notifications of the group coordinator."""
 
     def __init__(self) -> None:
         self.transactions: list[tuple[int, int, int, bool]] = []
@@ -111,7 +111,7 @@ def test_rights(running_broker: RunningBroker) -> None:
     assert write(running_broker, one, authorizer=acl(("alice", "WRITE", "rights")), who=from_broker()) == denied
 
 
-def test_the_group_coordinator_is_told_of_committed_markers(running_broker: RunningBroker) -> None:
+def test_the_group_coordinator_is_notified_of_committed_markers(running_broker: RunningBroker) -> None:
     running_broker.open_coordinator()
     running_broker.create_topic("other")
     groups = Completed()

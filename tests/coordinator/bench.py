@@ -27,6 +27,7 @@ from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.ports import Timer
 from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType
 from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.group_records import GroupMetadataKey, OffsetCommitKey
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -292,7 +293,8 @@ class Bench:
             self.log.leader_epochs[PARTITION],
             bytearray(encode_batch([marker], control=True, transactional=True, **header)),
         )
-        self.coordinator.transaction_ended(PARTITION, producer_id, committed).result()
+        completed = self.coordinator.complete_transaction(PARTITION, producer_id, 3, committed)
+        assert completed.result() is Error.NONE
 
     def stable_offsets(self, group: str = "g") -> dict[tuple[str, int], tuple[int, int]]:
         """Offset and error code by partition, as a client with read_committed sees them."""

@@ -6,7 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import TopicPartition as ClientPartition
 
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.client.admin import AdminClient
@@ -126,15 +127,81 @@ def test_a_transaction_is_prepared_and_survives_a_failover_of_its_coordinator() 
         assert client.state() == "Ongoing"
         assert client.coordinator_id != failed
         assert client.end(producer, committed=True) is Error.NONE
-        assert client.state() == "PrepareCommit"  # until leaders write markers
+        until(lambda: client.state() == "CompleteCommit", "the partition has its marker")
 
 
-def test_librdkafka_initializes_transactional_producers(cluster: Cluster) -> None:
-    for _ in range(2):
-        producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "transactional.id": "librdkafka"})
-        producer.init_transactions(60)
+def consumed(cluster: Cluster, topic: str, group: str, count: int) -> list[bytes]:
+    """The values of `count` records of partition 0 that a consumer with read_committed gets."""
+    consumer = Consumer(
+        {"bootstrap.servers": cluster.bootstrap_servers, "group.id": group, "isolation.level": "read_committed"}
+    )
+    consumer.assign([ClientPartition(topic, 0, 0)])
+    try:
+        messages = consumer.consume(count, 60)
+        return [message.value() or b"" for message in messages]
+    finally:
+        consumer.close()
+
+
+def transactional_producer(cluster: Cluster, name: str) -> Producer:
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "transactional.id": name})
+    producer.init_transactions(60)
+    return producer
+
+
+def test_librdkafka_commits_and_aborts_and_read_committed_sees_what_is_committed(cluster: Cluster) -> None:
+    producer = transactional_producer(cluster, "commits")
+    for number in range(6):
         producer.begin_transaction()
-        producer.abort_transaction(60)  # without partitions: nothing is sent
+        producer.produce("committed", str(number).encode(), partition=0)
+        if number % 2:
+            producer.abort_transaction(60)
+        else:
+            producer.commit_transaction(60)
+    assert consumed(cluster, "committed", "reads", 3) == [b"0", b"2", b"4"]
+
+
+def test_librdkafka_commits_offsets_in_transactions(cluster: Cluster) -> None:
+    plain = Producer({"bootstrap.servers": cluster.bootstrap_servers})
+    plain.produce("input", b"in", partition=0)
+    plain.flush(60)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": "transformer",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.subscribe(["input"])
+    assert consumer.consume(1, 60)[0].value() == b"in"
+    producer = transactional_producer(cluster, "transformer")
+    for offset, ends in ((5, producer.abort_transaction), (1, producer.commit_transaction)):
+        producer.begin_transaction()
+        producer.produce("output", str(offset).encode(), partition=0)
+        producer.send_offsets_to_transaction(
+            [ClientPartition("input", 0, offset)], consumer.consumer_group_metadata(), 60
+        )
+        ends(60)
+    (committed,) = consumer.committed([ClientPartition("input", 0)], 60)
+    consumer.close()
+    assert committed.offset == 1
+    assert consumed(cluster, "output", "reads", 1) == [b"1"]
+
+
+def test_librdkafka_fences_the_former_producer(cluster: Cluster) -> None:
+    former = transactional_producer(cluster, "fenced")
+    former.begin_transaction()
+    former.produce("fencing", b"lost", partition=0)
+    former.flush(60)
+    latter = transactional_producer(cluster, "fenced")
+    with pytest.raises(KafkaException) as fenced:
+        former.commit_transaction(60)
+    assert fenced.value.args[0].fatal()
+    latter.begin_transaction()
+    latter.produce("fencing", b"kept", partition=0)
+    latter.commit_transaction(60)
+    assert consumed(cluster, "fencing", "reads", 1) == [b"kept"]
 
 
 @pytest.mark.parametrize(("partition", "leader"), [(0, 1), (1, -1), (2, -1), (9, None)])

@@ -50,8 +50,8 @@ class BatchBuilder:
         return BATCH_OVERHEAD_BYTES + size_bytes + more_bytes <= self._settings.max_batch_bytes
 
     def batch(self, encoded: list[Record], leader_epoch: int, producer: tuple[int, int] | None = None) -> bytearray:
-        """With a producer id and epoch the batch is one of the producer's transaction. A coordinator numbers no batches
-        of a producer: each begins with sequence 0, as in Kafka."""
+        """With a producer id and epoch the batch is one of the producer's transaction. It has no sequence number: a
+        coordinator does not number the batches that it writes for a producer, and the log does not check them."""
         producer_id, producer_epoch = producer or (-1, -1)
         return bytearray(
             encode_batch(
@@ -59,7 +59,6 @@ class BatchBuilder:
                 compression=self._settings.compression,
                 producer_id=producer_id,
                 producer_epoch=producer_epoch,
-                base_sequence=-1 if producer is None else 0,
                 partition_leader_epoch=leader_epoch,
                 transactional=producer is not None,
             )

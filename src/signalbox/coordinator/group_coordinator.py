@@ -187,12 +187,15 @@ class GroupCoordinator:
         )
         return committed.recover(KafkaError, rejected)
 
-    def transaction_ended(self, partition: int, producer_id: int, committed: bool) -> Promise[None]:
+    def complete_transaction(
+        self, partition: int, producer_id: int, producer_epoch: int, is_commit: bool
+    ) -> Promise[Error]:
         """The marker of the producer's transaction is committed in `partition` of `__consumer_offsets`: its offsets
-        count now, or never. Fails with COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR: the marker must be retried,
-        because the load may have read the partition up to an end before the marker."""
-        end = CoordinatorRecord(TransactionEnd(committed), None, producer_id)
-        return self._runtime.read_after_writes(partition, lambda shard: shard.replay(end))
+        count now, or never. After COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR the marker must be retried: a load
+        may have read the partition up to an end before the marker."""
+        end = CoordinatorRecord(TransactionEnd(is_commit), None, producer_id)
+        completed = self._runtime.read_after_writes(partition, lambda shard: shard.replay(end))
+        return completed.map(lambda _: Error.NONE).recover(KafkaError, lambda rejection: rejection.error)
 
     def offset_fetch(self, request: OffsetFetchRequest, client: ClientContext) -> Promise[OffsetFetchResponse]:
         """Topic names must be filled in, also at version 10; `topic_id` is copied into the response. For a group

@@ -21,6 +21,7 @@ from signalbox.storage.files.file_names import (
     LEADER_EPOCH_FILE,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
     offset_of,
     offsets_in,
 )
@@ -28,7 +29,7 @@ from signalbox.storage.last_run import LastRun
 from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.producers.producer_replay import replay_producers
+from signalbox.storage.producers.producer_replay import rebuild_transaction_index, replay_producers
 from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from signalbox.storage.segments.segment_list import SegmentList
 from signalbox.storage.segments.segment_scan import scan_batches
@@ -78,6 +79,7 @@ def load_body(folder: str, directory: LogDirectory, config: LogConfig, last_run:
     body.drop_snapshots_after(end_offset)
     body.producers = replay_producers(directory.disk.file_system, folder, segments, end_offset)
     segments.active.activate()
+    body.transaction_index(segments.active)
     return body, end_offset
 
 
@@ -109,7 +111,7 @@ def _remove_leftovers(folder: str, directory: LogDirectory) -> None:
     for name in names:
         orphan = any(
             offset_of(name, suffix) is not None and name.removesuffix(suffix) not in logs
-            for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX)
+            for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
         )
         if orphan or name.endswith((DELETED_SUFFIX, ".tmp", ".cleaned", ".swap")):
             directory.disk.file_system.remove(os.path.join(folder, name))
@@ -146,6 +148,7 @@ def _recover(body: LogBody, last_run: LastRun) -> int:
             _drop_after(body, slot - 1)
             break
         segment.rebuild(batches.of(segment))
+        segment.transaction_index.clear()
         if segment.size < segment.written:
             body.directory.disk.file_system.truncate(segment.file().fd, segment.size)
             segment.written = segment.size
@@ -156,6 +159,11 @@ def _recover(body: LogBody, last_run: LastRun) -> int:
     end_before = max(end_before, end_offset)
     if batches.corrupt_from is not None:
         end_offset = body.truncate_to(batches.corrupt_from, batches.corrupt_place)
+    for segment in batches.segments_with_markers:
+        if segment in segments and segment.size:
+            rebuild_transaction_index(body.directory.disk.file_system, body.folder, segments, segment)
+            segment.transaction_index.save(body.directory.disk.file_system)
+            body.may_have_aborted = True
     if body.epochs.epochs != epochs_before:
         body.epochs.save()
     dropped, lost_bytes = segments_before - len(segments), bytes_before - segments.size_bytes()
@@ -201,6 +209,7 @@ class _IntactBatches:
         self.fault: str | None = None
         self.corrupt_from: int | None = None
         self.corrupt_place: tuple[int, int] | None = None
+        self.segments_with_markers: dict[Segment, None] = {}
         self._segment_base_offset = order.next_offset
 
     def continue_with(self, segment: Segment) -> bool:
@@ -231,6 +240,8 @@ class _IntactBatches:
             if 0 <= self._cached_epoch < batch.partition_leader_epoch:
                 self._body.epochs_verified_to = min(self._body.epochs_verified_to, batch.base_offset)
             epochs.assign_if_later(batch.partition_leader_epoch, batch.base_offset)
+            if batch.is_control:
+                self.segments_with_markers[segment] = None
             yield batch
 
     def _finds_corrupt_before(self, next_base_offset: int) -> bool:

@@ -23,7 +23,6 @@ from signalbox.coordinator.group.group_shard import GroupShard, register_group_m
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.ports import CoordinatorLog, Timer
 from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType, new_member_suffix
-from signalbox.coordinator.transaction_coordinator import TransactionCoordinator
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.entity_config import Configs
 from signalbox.metadata.peer_listeners import PeerListeners
@@ -43,7 +42,7 @@ from signalbox.storage.log_manager import LogManager
 from signalbox.wiring.coordinator_log import CoordinatorLeadership, ReplicatedCoordinatorLog
 from signalbox.wiring.leader_channels import LeaderConnector
 from signalbox.wiring.node_context import NodeContext
-from signalbox.wiring.transaction_components import open_transaction_coordinator
+from signalbox.wiring.transaction_components import TransactionComponents, build_transactions
 
 _TOPICS = "topics/"
 
@@ -57,7 +56,7 @@ class ReplicationComponents:
     replicas: ReplicaManager
     coordinator: GroupCoordinator
     producer_ids: ProducerIdBlocks
-    transactions: TransactionCoordinator
+    transactions: TransactionComponents
     log_dir_failures: LogDirFailures
     recent_disconnects: RecentDisconnects
     start_logs: Callable[[], None]
@@ -119,8 +118,8 @@ def build_replication(
     )
     leadership.coordinator = coordinator
     producer_ids = ProducerIdBlocks(channel, context.epochs, config["request.timeout.ms"])
-    transactions = open_transaction_coordinator(context, replicas, producer_ids, connector)
-    transaction_leadership.coordinator = transactions
+    transactions = build_transactions(context, replicas, producer_ids, connector)
+    transaction_leadership.coordinator = transactions.coordinator
     return ReplicationComponents(
         logs=logs,
         spare_descriptors=spare,

@@ -1,15 +1,20 @@
-"""Builds the transaction coordinator over the replicas of `__transaction_state` and channels to the leaders."""
+"""Builds the components of transactions: the coordinator over the replicas of `__transaction_state`, with channels to
+the leaders, and the verification of this broker's partitions, with channels to the coordinators."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
 from signalbox.broker.producer_ids import ProducerIdBlocks
-from signalbox.client.inter_broker.marker_channels import MarkerChannels
+from signalbox.broker.transactions.transaction_verifier import TransactionVerifier
+from signalbox.broker.transactions.transactional_produce import TransactionalProduce
+from signalbox.client.inter_broker.transaction_channels import TransactionChannels
 from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import TRANSACTIONS_TOPIC
 from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.config_rows import TRANSACTION_RUNTIME_KEYS, RuntimeSettings, TransactionSettings
+from signalbox.coordinator.group_coordinator import partition_for
 from signalbox.coordinator.ports import Timer
 from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType
 from signalbox.coordinator.transaction.markers.marker_sender import MarkerSender
@@ -23,6 +28,30 @@ from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.wiring.coordinator_log import ReplicatedCoordinatorLog
 from signalbox.wiring.leader_channels import LeaderConnector
 from signalbox.wiring.node_context import NodeContext
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionComponents:
+    """`coordinator` is that of this broker; `verifier` asks the coordinators of all brokers."""
+
+    coordinator: TransactionCoordinator
+    verifier: TransactionVerifier
+    produce: TransactionalProduce
+    verification_channels: TransactionChannels
+
+
+def build_transactions(
+    context: NodeContext, replicas: ReplicaManager, producer_ids: ProducerIdBlocks, connector: LeaderConnector
+) -> TransactionComponents:
+    """Returns the components; the coordinator coordinates nothing before its first election."""
+    channels = TransactionChannels(connector.locate, context.cluster_id, "transaction verification")
+    verifier = TransactionVerifier(channels, CoordinatorsInMetadata(context.cache))
+    return TransactionComponents(
+        coordinator=open_transaction_coordinator(context, replicas, producer_ids, connector),
+        verifier=verifier,
+        produce=TransactionalProduce(replicas, verifier),
+        verification_channels=channels,
+    )
 
 
 def open_transaction_coordinator(
@@ -47,7 +76,7 @@ def open_transaction_coordinator(
     runtime = CoordinatorRuntime(
         log, ShardType(make_shard, TransactionRecordSerde(level)), deadlines, context.scheduler, runtime_settings
     )
-    channels = MarkerChannels(connector.locate, context.cluster_id)
+    channels = TransactionChannels(connector.locate, context.cluster_id, "transaction coordinator")
     markers = MarkerSender(channels, LeadersInMetadata(cache), deadlines)
     coordinator = TransactionCoordinator(
         runtime,
@@ -58,6 +87,20 @@ def open_transaction_coordinator(
     )
     coordinator.abort_timed_out_every(settings.abort_timed_out_interval_ms, deadlines)
     return coordinator
+
+
+class CoordinatorsInMetadata:
+    """Implements `CoordinatorOf` of the verifier: the broker that coordinates a transactional id, if there is one."""
+
+    def __init__(self, cache: MetadataCache) -> None:
+        self._cache = cache
+
+    def __call__(self, transactional_id: str) -> int | None:
+        topic = self._cache.image.topics.get(TRANSACTIONS_TOPIC)
+        if topic is None or not topic.partitions:
+            return None
+        partition = topic.partitions.get(partition_for(transactional_id, len(topic.partitions)))
+        return partition.leader if partition is not None and self._cache.is_alive(partition.leader) else None
 
 
 class LeadersInMetadata:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from signalbox.broker.handlers.groups.txn_offset_commit import TxnOffsetCommitHandler
+from signalbox.broker.transactions.transaction_verifier import Errors, ProducerTransaction, TransactionVerifier
+from signalbox.common.ids import TopicPartition
 from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.protocol.error_table import Error
@@ -24,6 +27,9 @@ class Coordinator(GroupCoordinator):
         self.error = error
         self.requests: list[TxnOffsetCommitRequest] = []
 
+    def partition_for(self, group_id: str) -> int:
+        return 4
+
     def txn_offset_commit(self, request: TxnOffsetCommitRequest) -> Promise[TxnOffsetCommitResponse]:
         self.requests.append(request)
         topic, partition = (
@@ -40,7 +46,26 @@ class Coordinator(GroupCoordinator):
         )
 
 
-def commit(coordinator: Coordinator, version: int, authorizer: Any = ALLOW_ALL, names: tuple[str, ...] = ("t",)) -> Any:
+class Verifier(TransactionVerifier):
+    """Verifies every transaction, or returns an error for it."""
+
+    def __init__(self, error: Error = Error.NONE) -> None:
+        self.error = error
+        self.calls: list[tuple[ProducerTransaction, list[TopicPartition]]] = []
+
+    def verify(self, transaction: ProducerTransaction, partitions: Iterable[TopicPartition]) -> Promise[Errors]:
+        partitions = list(partitions)
+        self.calls.append((transaction, partitions))
+        return Promise.of(dict.fromkeys(partitions, self.error) if self.error else {})
+
+
+def commit(
+    coordinator: Coordinator,
+    version: int,
+    authorizer: Any = ALLOW_ALL,
+    names: tuple[str, ...] = ("t",),
+    verifier: Verifier | None = None,
+) -> Any:
     body = TxnOffsetCommitRequest(
         transactional_id="tx",
         group_id="g",
@@ -51,7 +76,7 @@ def commit(coordinator: Coordinator, version: int, authorizer: Any = ALLOW_ALL, 
             for name in names
         ],
     )
-    handler = TxnOffsetCommitHandler(coordinator, cache_of(topics=TOPICS), authorizer)
+    handler = TxnOffsetCommitHandler(coordinator, cache_of(topics=TOPICS), authorizer, verifier or Verifier())
     return response_to(handler, request_of(body, version))
 
 
@@ -94,3 +119,29 @@ def test_authorization(missing: int | None, expected: list[Error]) -> None:
 )
 def test_early_clients_do_not_know_that_a_coordinator_loads(version: int, code: Error) -> None:
     assert errors(commit(Coordinator(Error.COORDINATOR_LOAD_IN_PROGRESS), version)) == [code]
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_the_partition_of_the_group_is_verified_or_from_version_5_on_added(version: int) -> None:
+    verifier = Verifier()
+    commit(Coordinator(), version, verifier=verifier)
+    partition = TopicPartition("__consumer_offsets", 4)
+    assert verifier.calls == [(ProducerTransaction("tx", 7, 3, version == 5), [partition])]
+
+
+@pytest.mark.parametrize(
+    ("error", "version", "code"),
+    [
+        (Error.NETWORK_EXCEPTION, 5, Error.COORDINATOR_LOAD_IN_PROGRESS),
+        (Error.NOT_COORDINATOR, 3, Error.COORDINATOR_LOAD_IN_PROGRESS),
+        (Error.CONCURRENT_TRANSACTIONS, 4, Error.COORDINATOR_LOAD_IN_PROGRESS),
+        (Error.CONCURRENT_TRANSACTIONS, 5, Error.CONCURRENT_TRANSACTIONS),
+        (Error.TRANSACTION_ABORTABLE, 3, Error.INVALID_TXN_STATE),
+        (Error.TRANSACTION_ABORTABLE, 4, Error.TRANSACTION_ABORTABLE),
+        (Error.INVALID_PRODUCER_EPOCH, 5, Error.INVALID_PRODUCER_EPOCH),
+    ],
+)
+def test_a_transaction_that_is_not_verified_commits_nothing(error: Error, version: int, code: Error) -> None:
+    coordinator = Coordinator()
+    assert errors(commit(coordinator, version, verifier=Verifier(error))) == [code]
+    assert coordinator.requests == []

@@ -1,16 +1,22 @@
 """TxnOffsetCommit (28): offsets of a group in a producer's transaction. KIP-98, KIP-447, KIP-890. Versions 0-6.
 
 Needs WRITE on the transactional id, READ on the group and on each topic. The group's coordinator stores the offsets;
-they count when the transaction is committed. From version 6 on there are topic ids, which the handler resolves to
-names.
-Version note: COORDINATOR_LOAD_IN_PROGRESS is COORDINATOR_NOT_AVAILABLE before version 2: those clients fail on it
-(KAFKA-7296).
+they count when the transaction is committed. Before that the transaction coordinator is asked whether the partition of
+`__consumer_offsets` is in the transaction; from version 5 on it is added. If it cannot be asked, the error is
+COORDINATOR_LOAD_IN_PROGRESS, as in Kafka: the producer retries with the same group coordinator.
+Version notes: topic ids from 6 on, which the handler resolves to names. CONCURRENT_TRANSACTIONS from 5 on and
+TRANSACTION_ABORTABLE from 4 on; earlier versions have COORDINATOR_LOAD_IN_PROGRESS and INVALID_TXN_STATE. Before
+version 2 COORDINATOR_LOAD_IN_PROGRESS is COORDINATOR_NOT_AVAILABLE: those clients fail on it (KAFKA-7296).
 """
 
 from __future__ import annotations
 
 from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import may, require_group, require_transactional_id
+from signalbox.broker.transactions.transaction_verifier import Errors, ProducerTransaction, TransactionVerifier
+from signalbox.common.ids import TopicPartition
+from signalbox.common.internal_topics import OFFSETS_TOPIC
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
@@ -19,14 +25,24 @@ from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
 _TOPIC_IDS_FROM = 6
+_ADDS_PARTITIONS_FROM = 5
+_ABORTABLE_FROM = 4
 _LOAD_IN_PROGRESS_FROM = 2
+_NOT_VERIFIED = (Error.NETWORK_EXCEPTION, Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR)
 _Topic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
 _TopicResult = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
 _PartitionResult = TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
 
 
 class TxnOffsetCommitHandler:
-    def __init__(self, coordinator: GroupCoordinator, cache: MetadataCache, authorizer: Authorizer) -> None:
+    def __init__(
+        self,
+        coordinator: GroupCoordinator,
+        cache: MetadataCache,
+        authorizer: Authorizer,
+        verifier: TransactionVerifier,
+    ) -> None:
+        self._verifier = verifier
         self._coordinator = coordinator
         self._cache = cache
         self._authorizer = authorizer
@@ -51,7 +67,29 @@ class TxnOffsetCommitHandler:
                 _replace_load_in_progress(response)
             return response
 
-        return self._coordinator.txn_offset_commit(body).map(complete)
+        if not accepted:
+            return complete(TxnOffsetCommitResponse())
+        return self._verified_commit(request).map(complete)
+
+    def _verified_commit(self, request: ApiRequest) -> Promise[TxnOffsetCommitResponse]:
+        body: TxnOffsetCommitRequest = request.body
+        version = request.header.api_version
+        partition = TopicPartition(OFFSETS_TOPIC, self._coordinator.partition_for(body.group_id))
+        transaction = ProducerTransaction(
+            body.transactional_id, body.producer_id, body.producer_epoch, version >= _ADDS_PARTITIONS_FROM
+        )
+        response: Promise[TxnOffsetCommitResponse] = Promise()
+
+        def commit(errors: Errors) -> None:
+            error = errors.get(partition, Error.NONE)
+            if error is not Error.NONE:
+                error = _error_for_version(error, version)
+                response.complete(TxnOffsetCommitResponse(topics=[_rejected(topic, error) for topic in body.topics]))
+            else:
+                self._coordinator.txn_offset_commit(body).then(response.complete)
+
+        self._verifier.verify(transaction, [partition]).then(commit)
+        return response
 
     def _name(self, request: ApiRequest, topic: _Topic) -> Error:
         """Set the name of a topic that has an id only; returns the error that rejects the topic, or NONE."""
@@ -62,6 +100,15 @@ class TxnOffsetCommitHandler:
             topic.name = name
         allowed = may(self._authorizer, request.context, AclOperation.READ, topic.name)
         return Error.NONE if allowed else Error.TOPIC_AUTHORIZATION_FAILED
+
+
+def _error_for_version(error: Error, version: int) -> Error:
+    """The error of a verification, as the producer knows it."""
+    if error in _NOT_VERIFIED or (error is Error.CONCURRENT_TRANSACTIONS and version < _ADDS_PARTITIONS_FROM):
+        return Error.COORDINATOR_LOAD_IN_PROGRESS
+    if error is Error.TRANSACTION_ABORTABLE and version < _ABORTABLE_FROM:
+        return Error.INVALID_TXN_STATE
+    return error
 
 
 def _rejected(topic: _Topic, error: Error) -> _TopicResult:

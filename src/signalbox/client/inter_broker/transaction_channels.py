@@ -1,8 +1,8 @@
-"""Transaction coordinator → leaders: WriteTxnMarkers, on a connection of its own to each broker, this one included.
+"""Requests of transactions between brokers, this one included: WriteTxnMarkers from a coordinator to the leaders, and
+AddPartitionsToTxn from a leader to the coordinators, each on connections of its own.
 
 A connection is opened when there is a request for its broker, and again after it was lost. Nothing is retried here: the
-coordinator sends the markers of a failed request again, to the leaders of that time. The version of WriteTxnMarkers is
-negotiated, so brokers of other releases get theirs.
+sender of a failed request decides what follows. Versions are negotiated, so brokers of other releases get theirs.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ Locate = Callable[[int], tuple[Address, ConnectionSettings]]
 OnResponse = Callable[[Any], None]  # gets the response, or the exception for which there is none
 
 
-class MarkerChannels:
-    """One channel per broker. Make it in the running loop."""
+class TransactionChannels:
+    """One channel per broker. Make it in the running loop. `sender` is named in log messages."""
 
-    def __init__(self, locate: Locate, cluster_id: str) -> None:
+    def __init__(self, locate: Locate, cluster_id: str, sender: str) -> None:
+        self._sender = sender
         self._locate = locate
         self._cluster_id = cluster_id
         self._connections: dict[int, ClientConnection] = {}
@@ -36,7 +37,7 @@ class MarkerChannels:
         """Send to the broker's inter-broker listener. `on_response` gets the response, or the exception for which there
         is none; never before this returns."""
         task = asyncio.get_running_loop().create_task(
-            self._request(broker_id, request, on_response), name=f"transaction markers to broker {broker_id}"
+            self._request(broker_id, request, on_response), name=f"{self._sender} to broker {broker_id}"
         )
         self._requests.add(task)
         task.add_done_callback(self._requests.discard)
@@ -46,7 +47,7 @@ class MarkerChannels:
         for task in self._requests:
             task.cancel()
         for connection in self._connections.values():
-            connection.close("the transaction coordinator has stopped")
+            connection.close("the broker stops")
         self._connections.clear()
 
     async def _request(self, broker_id: int, request: Any, on_response: OnResponse) -> None:
@@ -65,7 +66,7 @@ class MarkerChannels:
             return connection
         if connection is not None:
             connection.close("another address, or lost")
-        log = self._logs.setdefault(broker_id, ConnectLog(f"transaction coordinator to broker {broker_id}"))
+        log = self._logs.setdefault(broker_id, ConnectLog(f"{self._sender} to broker {broker_id}"))
         try:
             connection = await connect(address, settings, Identity(self._cluster_id, broker_id))
         except ClientFailure as failure:

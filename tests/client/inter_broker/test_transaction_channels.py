@@ -9,7 +9,7 @@ import pytest
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address
 from signalbox.client.failures import ConnectFailed, ConnectionLost, VersionUnsupported
-from signalbox.client.inter_broker.marker_channels import MarkerChannels
+from signalbox.client.inter_broker.transaction_channels import TransactionChannels
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from tests.client.loopback_cluster import LoopbackCluster
@@ -27,8 +27,8 @@ def with_channels(test: Callable[[LoopbackCluster, Send], Awaitable[None]]) -> N
             for node_id in (1, 2):
                 broker = await cluster.add_broker(node_id)
                 broker.scripts[ApiKey.WRITE_TXN_MARKERS] = lambda request, version: WriteTxnMarkersResponse()
-            channels = MarkerChannels(
-                lambda node_id: (Address(*cluster.brokers[node_id].address), SETTINGS), "cluster-A"
+            channels = TransactionChannels(
+                lambda node_id: (Address(*cluster.brokers[node_id].address), SETTINGS), "cluster-A", "coordinator"
             )
 
             async def send(broker_id: int) -> Any:

@@ -15,6 +15,7 @@ from signalbox.broker.transactions.transactional_produce import (
 )
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.replication.produce.append import Batch
 from signalbox.storage.producers.transaction_verification import NOT_REQUIRED
 from tests.broker.transactions.test_transaction_verifier import RecordedChannels
 from tests.replication.memory_cluster import TOPIC, MemoryCluster, batch_of
@@ -60,7 +61,7 @@ def leader(tmp_path: Path) -> Leader:
 
 
 def test_the_transactional_batches_of_a_request() -> None:
-    entries = [
+    entries: list[tuple[tuple[str, int], Batch]] = [
         (KEY0, transactional_batch(b"v", producer_id=5, producer_epoch=2, sequence=7)),
         (KEY1, batch_of(b"v", producer_id=6)),
         (("other", 0), b""),

@@ -23,6 +23,8 @@ from signalbox.protocol.messages.describe_transactions import DescribeTransactio
 from signalbox.protocol.messages.end_txn import EndTxnRequest
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest
+from signalbox.protocol.messages.produce import ProduceRequest
+from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.transaction_components import LeadersInMetadata, PromisedProducerIds
 from tests.broker.handler_requests import cache_of
@@ -63,6 +65,44 @@ class TransactionClient:
             return int(response.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code)
 
         return Error.of(code(self._request(message, 3, code)))
+
+    def produce(self, producer: tuple[int, int], topic: str) -> Error:
+        """One record at version 12: the leader adds the partition to the transaction (KIP-890)."""
+        batch = encode_batch(
+            [Record(value=b"v")],
+            timestamp_ms=1,
+            producer_id=producer[0],
+            producer_epoch=producer[1],
+            base_sequence=0,
+            transactional=True,
+        )
+        partition = ProduceRequest.PartitionProduceData(index=0, records=batch)
+        message = ProduceRequest(
+            transactional_id=NAME,
+            acks=-1,
+            timeout_ms=30_000,
+            topic_data=[ProduceRequest.TopicProduceData(name=topic, partition_data=[partition])],
+        )
+
+        async def send() -> int:
+            cache = self._cluster.nodes[1].components.cache
+            leader, _ = cache.leader_of(TopicPartition(topic, 0)) or (1, 0)
+            endpoint = cache.image.nodes("CLIENT")[leader]
+            connection = await _connect(f"{endpoint.host}:{endpoint.port}")
+            response = await connection.request(message, version=12)
+            connection.close()
+            return int(response.responses[0].partition_responses[0].error_code)
+
+        return Error.of(self._cluster.run(send()))
+
+    def end_and_bump(self, producer: tuple[int, int], committed: bool) -> tuple[int, int]:
+        """EndTxn 5: the producer id and epoch of the next transaction."""
+        message = EndTxnRequest(
+            transactional_id=NAME, producer_id=producer[0], producer_epoch=producer[1], committed=committed
+        )
+        response = self._request(message, 5, lambda response: response.error_code)
+        assert response.error_code == Error.NONE
+        return response.producer_id, response.producer_epoch
 
     def end(self, producer: tuple[int, int], committed: bool) -> Error:
         message = EndTxnRequest(
@@ -128,6 +168,24 @@ def test_a_transaction_is_prepared_and_survives_a_failover_of_its_coordinator() 
         assert client.coordinator_id != failed
         assert client.end(producer, committed=True) is Error.NONE
         until(lambda: client.state() == "CompleteCommit", "the partition has its marker")
+
+
+def test_transaction_version_2_adds_partitions_by_produce_and_raises_the_epoch_each_time(cluster: Cluster) -> None:
+    plain = Producer({"bootstrap.servers": cluster.bootstrap_servers})
+    plain.produce("version-2", b"plain", partition=0)
+    plain.flush(60)
+    client = TransactionClient(cluster)
+    producer = client.init()
+    for committed, state in ((True, "CompleteCommit"), (False, "CompleteAbort"), (False, "CompleteAbort")):
+        until(lambda: client.produce(producer, "version-2") is Error.NONE, "the transaction is open")  # noqa: B023
+        following = client.end_and_bump(producer, committed)
+        assert following == (producer[0], producer[1] + 1)
+        assert client.end_and_bump(producer, committed) == following  # a retry
+        until(lambda: client.state() == state, "the partition has its marker")  # noqa: B023
+        producer = following
+    client.end_and_bump(producer, committed=False)  # nothing was written
+    until(lambda: client.state() == "CompleteAbort", "nothing needs a marker")
+    assert consumed(cluster, "version-2", "reads", 2) == [b"plain", b"v"]
 
 
 def consumed(cluster: Cluster, topic: str, group: str, count: int) -> list[bytes]:

@@ -334,3 +334,19 @@ def test_a_marker_of_an_open_transaction_needs_a_raised_epoch_from_version_2_on(
     log.append_marker(encode_marker(PID, 1, TransactionMarker(True, 1), NOW_MS), 0, NOW_MS, 2)
     log.flush_appends()
     assert log.log_end_offset == 3
+
+
+@pytest.mark.parametrize("closes_segment", [True, False])
+def test_the_index_is_durable_before_the_recovery_point_passes_it(tmp_path: Path, closes_segment: bool) -> None:
+    disk = FaultyFileSystem()
+    log = new_log(tmp_path, file_system=disk)
+    append_transactional(log, PID)
+    append_marker(log, PID, is_commit=False)
+    disk.fail("fsync", path_part=".txnindex")
+    if closes_segment:
+        log.roll()
+    else:
+        with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
+            log.flush()
+    assert not log.online
+    assert log.body.recovery_point == 0

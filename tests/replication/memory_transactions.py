@@ -7,7 +7,7 @@ from typing import Any
 from signalbox.common.clock import ManualClock
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.protocol.records.transaction_marker import TransactionMarker, encode_marker
-from signalbox.storage.producers.transaction_verification import NOT_REQUIRED
+from signalbox.storage.producers.transaction_verification import SWITCHED_OFF
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
 
@@ -31,7 +31,7 @@ def produce_in_transaction(
     """Appends to partition 0. The result may be pending: run the cluster to complete it."""
     batch = transactional_batch(*values, producer_id=producer_id, sequence=sequence)
     key = (TOPIC, 0)
-    return cluster.brokers[broker_id].manager.append([(key, batch)], -1, 1_000, guard_by_partition={key: NOT_REQUIRED})
+    return cluster.brokers[broker_id].manager.append([(key, batch)], -1, 1_000, guard_by_partition={key: SWITCHED_OFF})
 
 
 def end_transaction(

@@ -18,7 +18,7 @@ from tests.replication.memory_cluster import (
     partition_data,
     values_of,
 )
-from tests.replication.memory_transactions import end_transaction, produce_in_transaction
+from tests.replication.memory_transactions import end_transaction, produce_in_transaction, transactional_batch
 
 pytestmark = pytest.mark.spec("D5")
 
@@ -223,3 +223,12 @@ def test_a_marker_needs_enough_replicas(tmp_path: Path) -> None:
     cluster.run()
     [append] = end_transaction(cluster, 1, 5, is_commit=True).result()
     assert append.error == Error.NOT_ENOUGH_REPLICAS
+
+
+def test_a_coordinators_batch_does_not_wait_for_rejected_sequences(tmp_path: Path) -> None:
+    manager = replicated(tmp_path, (1,)).brokers[1].manager
+    sequence, expires_ms = 2**30 + 5, 2**62
+    manager.hosted.find(TOPIC, 0).rejected.by_producer[5] = (0, sequence, Error.NOT_LEADER_OR_FOLLOWER, expires_ms)
+    batch = transactional_batch(b"v", producer_id=5, sequence=-1)
+    result = manager.append([((TOPIC, 0), batch)], -1, 1_000, from_client=False)
+    assert Error.of(result.appends[0].error) is Error.NONE

@@ -11,7 +11,7 @@ from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.producers.transaction_verification import NOT_REQUIRED, VerificationGuard
+from signalbox.storage.producers.transaction_verification import ALREADY_ONGOING, VerificationGuard
 from signalbox.storage.segments.transaction_index import AbortedTransaction
 from tests.storage.workbench import NOW_MS, append, append_marker, append_transactional, batch, new_log, reopened
 
@@ -286,9 +286,9 @@ def test_a_first_batch_needs_the_guard_of_its_verification(tmp_path: Path) -> No
     data = batch(1, producer_id=PID, transactional=True)
     assert error_of(log, data, VerificationGuard()) is Error.INVALID_TXN_STATE
     verified_append(log, data, start(log))
-    assert start(log, 1) is NOT_REQUIRED
+    assert start(log, 1) is ALREADY_ONGOING
     verified_append(log, data, VerificationGuard())  # a duplicate
-    verified_append(log, batch(1, producer_id=PID, sequence=1, transactional=True), NOT_REQUIRED)
+    verified_append(log, batch(1, producer_id=PID, sequence=1, transactional=True), ALREADY_ONGOING)
     assert log.log_end_offset == 2
 
 
@@ -297,6 +297,22 @@ def test_a_marker_takes_the_guard_back(tmp_path: Path) -> None:
     guard = start(log)
     append_marker(log, PID)
     assert error_of(log, batch(1, producer_id=PID, transactional=True), guard) is Error.INVALID_TXN_STATE
+
+
+def test_a_batch_of_an_open_transaction_does_not_open_the_next_one(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    append_transactional(log, PID)
+    guard = start(log, 1)
+    append_marker(log, PID)
+    assert error_of(log, batch(1, producer_id=PID, sequence=1, transactional=True), guard) is Error.INVALID_TXN_STATE
+    append_transactional(log, PID, sequence=1)  # verification is switched off
+
+
+def test_a_late_batch_of_an_older_epoch_gets_the_error_after_which_the_producer_goes_on(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    guard = start(log)
+    append_marker(log, PID, epoch=1)
+    assert error_of(log, batch(1, producer_id=PID, transactional=True), guard) is Error.INVALID_PRODUCER_EPOCH
 
 
 def test_the_earliest_batch_that_waits_opens_the_transaction(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_loader import create_body, load_body
-from signalbox.storage.producers.transaction_verification import NOT_REQUIRED
+from signalbox.storage.producers.transaction_verification import SWITCHED_OFF
 from signalbox.storage.segments.segment import Disk
 from signalbox.storage.segments.timestamp_search import Search, TimestampedOffset
 
@@ -89,7 +89,7 @@ def append(log: Log, *batches: Buffer, epoch: int = 0) -> None:
 def append_transactional(log: Log, producer_id: int, sequence: int = 0, count: int = 1, epoch: int = 0) -> int:
     """Appends a batch of a transaction as a leader whose verification is switched off; returns its base offset."""
     data = batch(count, producer_id=producer_id, sequence=sequence, producer_epoch=epoch, transactional=True)
-    info = log.append_admitted(log.admit_at_once(data, NOW_MS), 0, guard=NOT_REQUIRED)
+    info = log.append_admitted(log.admit_at_once(data, NOW_MS), 0, guard=SWITCHED_OFF)
     log.flush_appends()
     return info.first_offset
 

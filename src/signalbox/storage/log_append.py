@@ -35,7 +35,7 @@ from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.producers.producer_replay import note_batch
 from signalbox.storage.producers.producer_state import MAX_SEQUENCE, SequenceRange
-from signalbox.storage.producers.transaction_verification import NOT_REQUIRED, VerificationGuard
+from signalbox.storage.producers.transaction_verification import ALREADY_ONGOING, SWITCHED_OFF, VerificationGuard
 from signalbox.storage.validation.batch_admission import (
     AdmissionSteps,
     Admitted,
@@ -184,9 +184,9 @@ class LogAppends(AppendQueue):
         self, producer_id: int, producer_epoch: int, sequence: int, now_ms: int, *, raises_epochs: bool
     ) -> VerificationGuard:
         """The guard with which a batch must be appended once the transaction coordinator has confirmed its transaction;
-        NOT_REQUIRED if the transaction is open already. `raises_epochs`: transaction version 2."""
+        ALREADY_ONGOING, without a verification, if the transaction is open. `raises_epochs`: transaction version 2."""
         if self._body.producers.has_ongoing_transaction(producer_id, producer_epoch):
-            return NOT_REQUIRED
+            return ALREADY_ONGOING
         verifications = self._body.verifications
         return verifications.start(producer_id, producer_epoch, sequence, now_ms, raises_epochs=raises_epochs)
 
@@ -205,9 +205,12 @@ class LogAppends(AppendQueue):
             if is_transactional and guard is None:
                 raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transaction without transactional id")
         is_first = is_transactional and not body.producers.has_ongoing_transaction(producer_id, producer_epoch)
-        if is_first and guard not in (None, NOT_REQUIRED) and not body.verifications.confirms(producer_id, guard):
+        body.producers.check_epoch(producer_id, producer_epoch)  # first: its error does not end the producer
+        if is_first and guard not in (None, SWITCHED_OFF) and not body.verifications.confirms(producer_id, guard):
             raise KafkaError(Error.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
-        body.producers.check(producer_id, producer_epoch, sequence, is_transactional)
+        body.producers.check(
+            producer_id, producer_epoch, sequence, is_transactional=is_transactional, checks_sequence=from_client
+        )
         if is_first and from_client:
             self._check_first_sequence(producer_id, producer_epoch, sequence)
         return None

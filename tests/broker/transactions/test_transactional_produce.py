@@ -16,7 +16,7 @@ from signalbox.broker.transactions.transactional_produce import (
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.produce.append import Batch
-from signalbox.storage.producers.transaction_verification import NOT_REQUIRED
+from signalbox.storage.producers.transaction_verification import ALREADY_ONGOING, SWITCHED_OFF
 from tests.broker.transactions.test_transaction_verifier import RecordedChannels
 from tests.replication.memory_cluster import TOPIC, MemoryCluster, batch_of
 from tests.replication.memory_transactions import end_transaction, transactional_batch
@@ -79,7 +79,7 @@ def test_verified_partitions_take_the_batch_and_need_no_further_verification(lea
     assert [(key, error.error) for key, error in verified.errors.items()] == [(KEY1, Error.TRANSACTION_ABORTABLE)]
     assert leader.append(verified) is Error.NONE
     later = leader.produce.verify("t", 11, {KEY0: (5, 0, 1)}).result()
-    assert later.guard_by_partition == {KEY0: NOT_REQUIRED}
+    assert later.guard_by_partition == {KEY0: ALREADY_ONGOING}
     assert leader.append(later, sequence=1) is Error.NONE
     assert len(leader.channels.sent) == 1
 
@@ -88,6 +88,15 @@ def test_a_marker_between_verification_and_append_is_noticed(leader: Leader) -> 
     verified = leader.verified(11, {})
     end_transaction(leader.cluster, 1, 5, is_commit=False)
     assert leader.append(verified) is Error.INVALID_TXN_STATE
+
+
+def test_a_marker_ends_the_open_transaction_while_another_partition_is_verified(leader: Leader) -> None:
+    assert leader.append(leader.verified(11, {})) is Error.NONE
+    verification = leader.produce.verify("t", 11, {KEY0: (5, 0, 1), KEY1: (5, 0, 0)})
+    assert leader.channels.transactions(1) == [("t", 5, 0, True, [P1])]
+    end_transaction(leader.cluster, 1, 5, is_commit=False)
+    leader.channels.answer(1, {})
+    assert leader.append(verification.result(), sequence=1) is Error.INVALID_TXN_STATE
 
 
 @pytest.mark.parametrize(
@@ -147,6 +156,6 @@ def test_partitions_that_are_led_elsewhere_are_not_verified(leader: Leader) -> N
 def test_verification_can_be_switched_off_but_adding_partitions_cannot(leader: Leader) -> None:
     leader.produce.settings.is_enabled = False
     verified = leader.produce.verify("t", 11, BATCHES).result()
-    assert verified.guard_by_partition == dict.fromkeys(BATCHES, NOT_REQUIRED)
+    assert verified.guard_by_partition == dict.fromkeys(BATCHES, SWITCHED_OFF)
     assert leader.append(verified) is Error.NONE
     assert not leader.produce.verify("t", 12, {KEY1: (5, 0, 0)}).is_done

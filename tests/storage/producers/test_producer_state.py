@@ -158,7 +158,9 @@ def test_a_batch_outside_of_the_open_transaction_is_rejected() -> None:
     with pytest.raises(KafkaError, match="INVALID_TXN_STATE"):
         states.check(PID, 0, 1)
     states.check(PID, 0, 1, is_transactional=True)
-    states.check(PID, 0, -1, is_transactional=True)  # a coordinator's records have no sequence
+    states.check(PID, 0, -1, is_transactional=True, checks_sequence=False)  # a coordinator's records have no sequence
+    with pytest.raises(KafkaError, match="OUT_OF_ORDER"):
+        states.check(PID, 0, -1, is_transactional=True)
 
 
 @pytest.mark.spec("D5")

@@ -26,7 +26,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import HEADER_SIZE, MAGIC, TRANSACTIONAL_BIT, unpack_header
 from signalbox.replication.produce.append import Batch
 from signalbox.replication.replica_manager import ReplicaManager
-from signalbox.storage.producers.transaction_verification import NOT_REQUIRED, VerificationGuard
+from signalbox.storage.producers.transaction_verification import ALREADY_ONGOING, SWITCHED_OFF, VerificationGuard
 
 _ABORTABLE_FROM = 11
 _ADDS_PARTITIONS_FROM = 12
@@ -88,7 +88,7 @@ class TransactionalProduce:
         """The verification of `batches` (`transactional_batches`) of a Produce request of this version."""
         adds_partitions = api_version >= _ADDS_PARTITIONS_FROM
         if not (self.settings.is_enabled or adds_partitions) or not batches:
-            return Promise.of(Verified(dict.fromkeys(batches, NOT_REQUIRED)))
+            return Promise.of(Verified(dict.fromkeys(batches, SWITCHED_OFF)))
         producer_id, producer_epoch, _ = next(iter(batches.values()))
         transaction = ProducerTransaction(transactional_id, producer_id, producer_epoch, adds_partitions)
         result: Promise[Verified] = Promise()
@@ -98,7 +98,9 @@ class TransactionalProduce:
         def ask() -> None:
             verified = self._start_verifications(batches, raises_epochs=adds_partitions)
             partitions = [
-                TopicPartition(*key) for key, guard in verified.guard_by_partition.items() if guard is not NOT_REQUIRED
+                TopicPartition(*key)
+                for key, guard in verified.guard_by_partition.items()
+                if guard is not ALREADY_ONGOING
             ]
             if partitions:
                 self._verifier.verify(transaction, partitions).then(lambda errors: on_errors(verified, errors))

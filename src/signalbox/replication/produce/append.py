@@ -103,7 +103,7 @@ class Appends:
         if not partition.is_leader or log is None:
             self._reject_not_leader(pending, partition, batch, now_ms)
             return
-        if partition.rejected.by_producer:
+        if from_client and partition.rejected.by_producer:
             missing = partition.rejected.error_for(batch, log.producers, now_ms)
             if missing is not None:
                 pending.fail(missing, "an earlier batch of this producer was rejected and must come first")

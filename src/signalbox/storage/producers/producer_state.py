@@ -3,9 +3,9 @@
     batch from a client                                       response
     ------------------------------------------------------   ----------------------------------------------
     same epoch, same first and last sequence as one of five   duplicate: the offsets of the first append
+    older producer epoch                                      INVALID_PRODUCER_EPOCH
     transactional, the first of its transaction, and not      INVALID_TXN_STATE
     verified (`transaction_verification.py`)
-    older producer epoch                                      INVALID_PRODUCER_EPOCH
     same epoch, first sequence = last one + 1 (2^31-1 -> 0)   appended
     newer epoch, first sequence 0                             appended
     producer unknown (new, expired, deleted by retention)     appended with any sequence
@@ -111,19 +111,33 @@ class ProducerStates:
             entry is not None and entry.producer_epoch == producer_epoch and entry.transaction_first_offset != NO_OFFSET
         )
 
-    def check(self, producer_id: int, producer_epoch: int, first_sequence: int, is_transactional: bool = False) -> None:
-        """Admits a batch that is not a duplicate; KafkaError if it is rejected. Sequence -1 is not checked."""
+    def check_epoch(self, producer_id: int, producer_epoch: int) -> None:
+        """Raises KafkaError(INVALID_PRODUCER_EPOCH) if the log has a later epoch of the producer."""
         entry = self.entries.get(producer_id)
-        if entry is None or entry.producer_epoch == NO_EPOCH:
-            return
-        if producer_epoch < entry.producer_epoch:
+        if entry is not None and producer_epoch < entry.producer_epoch:
             raise KafkaError(
                 Error.INVALID_PRODUCER_EPOCH,
                 f"producer {producer_id}: epoch {producer_epoch} is smaller than the last seen {entry.producer_epoch}",
             )
+
+    def check(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        first_sequence: int,
+        *,
+        is_transactional: bool = False,
+        checks_sequence: bool = True,
+    ) -> None:
+        """Admits a batch that is not a duplicate; KafkaError if it is rejected. `checks_sequence` False: the batch is
+        a coordinator's."""
+        self.check_epoch(producer_id, producer_epoch)
+        entry = self.entries.get(producer_id)
+        if entry is None or entry.producer_epoch == NO_EPOCH:
+            return
         same_epoch = producer_epoch == entry.producer_epoch
         expected = entry.next_sequence if same_epoch and entry.batches else 0
-        if first_sequence not in (expected, NO_SEQUENCE):
+        if checks_sequence and first_sequence != expected:
             raise KafkaError(
                 Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"producer {producer_id}, epoch {producer_epoch}: sequence {first_sequence} instead of {expected}",

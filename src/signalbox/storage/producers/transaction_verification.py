@@ -15,7 +15,8 @@ class VerificationGuard:
     __slots__ = ()
 
 
-NOT_REQUIRED = VerificationGuard()  # the batch needs no verification: it is switched off, or its transaction is open
+SWITCHED_OFF = VerificationGuard()  # batches are not verified
+ALREADY_ONGOING = VerificationGuard()  # the batch belongs to an open transaction: it may not open another one
 
 
 class Verification:

@@ -11,7 +11,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_producers import DescribeProducersRequest
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.protocol.records.transaction_marker import TransactionMarker, encode_marker
-from signalbox.storage.producers.transaction_verification import NOT_REQUIRED
+from signalbox.storage.producers.transaction_verification import SWITCHED_OFF
 from tests.broker.handler_requests import ALLOW_ALL, acl, request_of
 from tests.broker.handlers.running_broker import RunningBroker
 
@@ -41,7 +41,7 @@ def test_producers_and_their_transactions(running_broker: RunningBroker) -> None
             base_sequence=0,
             transactional=is_transactional,
         )
-        log.append_admitted(log.admit_at_once(data, now_ms), 0, guard=NOT_REQUIRED)
+        log.append_admitted(log.admit_at_once(data, now_ms), 0, guard=SWITCHED_OFF)
     log.append_marker(encode_marker(7, 2, TransactionMarker(True, 9), now_ms), 0, now_ms, 0)
     log.flush_appends()
     partition = describe(running_broker, "produced", authorizer=acl(("alice", "READ", "produced")))

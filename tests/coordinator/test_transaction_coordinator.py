@@ -39,6 +39,21 @@ async def test_a_transaction_from_begin_to_complete() -> None:
 
 
 @transcript
+async def test_an_abort_of_the_next_transaction_waits_for_the_markers_of_the_previous_one() -> None:
+    bench = await TransactionBench().start()
+    producer = await bench.producer()
+    bench.add(producer)
+    await settle()
+    bench.end(producer)
+    await settle()
+    assert bench.end((1_000, 1), committed=False).response.error_code == Error.CONCURRENT_TRANSACTIONS
+    await bench.answer_markers()
+    aborted = bench.end((1_000, 1), committed=False)
+    await settle()
+    assert (aborted.response.error_code, aborted.response.producer_epoch) == (0, 2)
+
+
+@transcript
 async def test_transaction_version_1_keeps_the_epoch() -> None:
     bench = await TransactionBench(level=1).start()
     producer = await bench.producer()

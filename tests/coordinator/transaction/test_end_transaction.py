@@ -1,4 +1,5 @@
-"""The table of KIP-890 is checked row by row: what EndTxn does in each state, with the current epoch and in a retry."""
+"""What EndTxn does in each state, with the current epoch and in a retry: the table of KIP-890 row by row, as Kafka has
+it while markers are being written."""
 
 from __future__ import annotations
 
@@ -41,9 +42,9 @@ def test_an_ongoing_transaction_is_prepared_and_its_markers_are_requested(
         (S.EMPTY, COMMIT, Error.INVALID_TXN_STATE),
         (S.EMPTY, ABORT, Error.INVALID_TXN_STATE),
         (S.PREPARE_COMMIT, COMMIT, Error.CONCURRENT_TRANSACTIONS),
-        (S.PREPARE_COMMIT, ABORT, Error.INVALID_TXN_STATE),
+        (S.PREPARE_COMMIT, ABORT, Error.CONCURRENT_TRANSACTIONS),
         (S.PREPARE_ABORT, ABORT, Error.CONCURRENT_TRANSACTIONS),
-        (S.PREPARE_ABORT, COMMIT, Error.INVALID_TXN_STATE),
+        (S.PREPARE_ABORT, COMMIT, Error.CONCURRENT_TRANSACTIONS),
         (S.COMPLETE_COMMIT, COMMIT, Error.NONE),
         (S.COMPLETE_COMMIT, ABORT, Error.INVALID_TXN_STATE),
         (S.COMPLETE_ABORT, ABORT, Error.NONE),
@@ -58,6 +59,7 @@ def test_version_1_in_the_other_states(state: S, committed: bool, error: Error) 
 
 
 EB, FENCED, INVALID = "epoch bump", Error.PRODUCER_FENCED, Error.INVALID_TXN_STATE
+WAIT = Error.CONCURRENT_TRANSACTIONS
 
 
 @pytest.mark.parametrize(
@@ -67,8 +69,10 @@ EB, FENCED, INVALID = "epoch bump", Error.PRODUCER_FENCED, Error.INVALID_TXN_STA
         (S.EMPTY, COMMIT, FENCED, INVALID),
         (S.ONGOING, ABORT, FENCED, EB),
         (S.ONGOING, COMMIT, FENCED, EB),
-        (S.PREPARE_ABORT, ABORT, Error.CONCURRENT_TRANSACTIONS, FENCED),
-        (S.PREPARE_COMMIT, ABORT, INVALID, FENCED),
+        (S.PREPARE_ABORT, ABORT, WAIT, WAIT),
+        (S.PREPARE_ABORT, COMMIT, WAIT, WAIT),
+        (S.PREPARE_COMMIT, ABORT, WAIT, WAIT),
+        (S.PREPARE_COMMIT, COMMIT, WAIT, WAIT),
         (S.COMPLETE_ABORT, ABORT, Error.NONE, EB),
         (S.COMPLETE_ABORT, COMMIT, INVALID, INVALID),
         (S.COMPLETE_COMMIT, ABORT, INVALID, EB),

@@ -3,7 +3,8 @@
 Every transition is in `TRANSITIONS`, which `TransactionalId.prepare` reads; it rejects any other. The EndTxn tables are
 those of KIP-890: transaction version 2 can abort a transaction of which the coordinator has no partition, because the
 producer does not know whether its first partition was added; and it recognises a retry by the producer epoch, which is
-one behind.
+one behind. Both differ from the KIP while markers are being written: every EndTxn waits, as in Kafka (KAFKA-18464). The
+producer may have begun its next transaction, and aborts it: it must not be fenced for that.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ END_TXN_V1: dict[tuple[TransactionState, bool], EndTxn] = {
     (_S.ONGOING, True): EndTxn.PREPARE,
     (_S.ONGOING, False): EndTxn.PREPARE,
     (_S.PREPARE_COMMIT, True): EndTxn.WAIT,
-    (_S.PREPARE_COMMIT, False): EndTxn.REJECT,
-    (_S.PREPARE_ABORT, True): EndTxn.REJECT,
+    (_S.PREPARE_COMMIT, False): EndTxn.WAIT,
+    (_S.PREPARE_ABORT, True): EndTxn.WAIT,
     (_S.PREPARE_ABORT, False): EndTxn.WAIT,
     (_S.COMPLETE_COMMIT, True): EndTxn.COMPLETED,
     (_S.COMPLETE_COMMIT, False): EndTxn.REJECT,
@@ -103,10 +104,10 @@ END_TXN_V2: dict[tuple[TransactionState, bool], tuple[EndTxn, EndTxn]] = {
     (_S.EMPTY, False): (EndTxn.FENCE, EndTxn.PREPARE_EMPTY),
     (_S.ONGOING, True): (EndTxn.FENCE, EndTxn.PREPARE),
     (_S.ONGOING, False): (EndTxn.FENCE, EndTxn.PREPARE),
-    (_S.PREPARE_COMMIT, True): (EndTxn.WAIT, EndTxn.FENCE),
-    (_S.PREPARE_COMMIT, False): (EndTxn.REJECT, EndTxn.FENCE),
-    (_S.PREPARE_ABORT, True): (EndTxn.REJECT, EndTxn.FENCE),
-    (_S.PREPARE_ABORT, False): (EndTxn.WAIT, EndTxn.FENCE),
+    (_S.PREPARE_COMMIT, True): (EndTxn.WAIT, EndTxn.WAIT),
+    (_S.PREPARE_COMMIT, False): (EndTxn.WAIT, EndTxn.WAIT),
+    (_S.PREPARE_ABORT, True): (EndTxn.WAIT, EndTxn.WAIT),
+    (_S.PREPARE_ABORT, False): (EndTxn.WAIT, EndTxn.WAIT),
     (_S.COMPLETE_COMMIT, True): (EndTxn.COMPLETED, EndTxn.REJECT),
     (_S.COMPLETE_COMMIT, False): (EndTxn.REJECT, EndTxn.PREPARE_EMPTY),
     (_S.COMPLETE_ABORT, True): (EndTxn.REJECT, EndTxn.REJECT),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.broker.handler_requests import update
 from tests.coordinator.bench import settle, transcript
@@ -9,6 +11,7 @@ from tests.coordinator.transaction_bench import PARTITION, SWEEP_MS, T0, Transac
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.group_coordinator import partition_for
+from signalbox.coordinator.transaction.transactional_id import MAX_EPOCH
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.list_transactions import ListTransactionsRequest
 
@@ -116,11 +119,30 @@ async def test_a_timed_out_transaction_is_aborted_by_the_sweep_and_its_producer_
     bench.add(producer)
     await settle()
     await bench.pass_time(TIMEOUT_MS + SWEEP_MS)
-    assert bench.markers_in_flight() == [(1_000, 2, False, 1)]
+    assert bench.markers_in_flight() == [(1_000, 1, False, 1)]
     await bench.answer_markers()
     assert bench.states()[-1] == "CompleteAbort"
-    assert bench.end(producer).response.error_code == Error.PRODUCER_FENCED
-    assert await bench.producer() == (1_000, 3)
+    assert bench.add(producer).response is Error.PRODUCER_FENCED
+    aborted = bench.end(producer, committed=False).response
+    assert (aborted.error_code, aborted.producer_id, aborted.producer_epoch) == (0, 1_000, 1)
+    assert await bench.producer() == (1_000, 2)
+
+
+@transcript
+async def test_the_sweep_takes_a_producer_id_for_a_transaction_at_the_last_epoch() -> None:
+    bench = await TransactionBench().start()
+    producer_id, _ = await bench.producer()
+    shard = bench.runtime.shards()[PARTITION]
+    entry = shard.ids.get(NAME)
+    assert entry is not None
+    shard.ids.replay(NAME, replace(entry.current, producer_epoch=MAX_EPOCH - 1))
+    bench.add((producer_id, MAX_EPOCH - 1))
+    await settle()
+    await bench.pass_time(TIMEOUT_MS + SWEEP_MS)
+    assert bench.markers_in_flight() == [(producer_id, MAX_EPOCH, False, 1)]
+    await bench.answer_markers()
+    described = bench.describe()
+    assert (described.producer_id, described.producer_epoch) == (1_001, 0)
 
 
 @transcript

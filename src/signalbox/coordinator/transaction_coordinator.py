@@ -81,10 +81,15 @@ class TransactionCoordinator:
             if self._stopped:
                 return
             for partition in self._runtime.partitions():
-                self._runtime.sweep(partition, lambda shard: shard.abort_timed_out())
+                self._runtime.sweep(partition, lambda shard: shard.abort_timed_out(self._abort_with_producer_id))
             self.abort_timed_out_every(interval_ms, deadlines)
 
         deadlines.add(interval_ms, sweep)
+
+    def _abort_with_producer_id(self, transactional_id: str) -> None:
+        """Abort a transaction that has timed out at the last epoch of its producer id. After an error the next sweep
+        does it again."""
+        self._write_with_producer_id(transactional_id, lambda shard, new: shard.expiry.abort(transactional_id, new))
 
     def stop(self) -> Promise[None]:
         """Resign all partitions; done when the waiting requests are rejected."""

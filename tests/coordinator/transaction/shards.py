@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from signalbox.common.clock import ManualClock
@@ -95,6 +95,15 @@ class ShardBench:
         )
         return self.with_producer_id(lambda new: self.shard.end_transaction.end(request, version, new))
 
+    def timed_out(self) -> list[Decision[None]]:
+        """The aborts of transactions that have timed out, with producer ids from 101 on."""
+        aborts: list[Decision[None]] = []
+
+        def abort(name: str) -> None:
+            aborts.append(self.with_producer_id(lambda new: self.shard.expiry.abort(name, new)))
+
+        return written(self.shard.expiry.abort_timed_out(abort)) + aborts
+
     def with_producer_id(self, decide: Callable[[int], Decision[Any]]) -> Decision[Any]:
         try:
             return decide(-1)
@@ -104,6 +113,11 @@ class ShardBench:
 
     def add(self, *partitions: TopicPartition, producer: tuple[int, int] = (7, 3), version: int = 2) -> Decision[None]:
         return self.shard.add_partitions.add(NAME, producer, partitions, version)
+
+
+def written(decisions: Iterable[Decision[None]]) -> list[Decision[None]]:
+    """The decisions that write something."""
+    return [decision for decision in decisions if decision.records]
 
 
 def error_of(call: Callable[[], object]) -> Error:

@@ -38,6 +38,24 @@ def test_an_ongoing_transaction_is_aborted_with_an_epoch_that_no_producer_gets()
     assert identity(bench.commit(bench.init())) == (7, 5)
 
 
+def test_with_transaction_version_2_the_abort_raises_the_epoch_once() -> None:
+    bench = ShardBench()
+    bench.holds(state=TransactionState.ONGOING)
+    bench.commit(bench.init())
+    assert (bench.current.state, bench.current.producer_epoch) == (TransactionState.PREPARE_ABORT, 4)
+    bench.commit(bench.shard.prepared.complete(NAME, bench.current))
+    assert identity(bench.commit(bench.init())) == (7, 5)
+
+
+def test_the_abort_at_the_last_epoch_leaves_the_producer_with_a_new_id() -> None:
+    bench = ShardBench()
+    bench.holds(state=TransactionState.ONGOING, producer_epoch=MAX_EPOCH - 1)
+    bench.commit(bench.init())
+    assert (bench.markers[0].producer_id, bench.markers[0].producer_epoch) == (7, MAX_EPOCH)
+    bench.commit(bench.shard.prepared.complete(NAME, bench.current))
+    assert identity(bench.commit(bench.init())) == (101, 1)
+
+
 def test_a_change_that_is_being_written_delays_the_producer() -> None:
     bench = ShardBench()
     bench.holds()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.transaction.shards import NAME, P0, ShardBench
+from tests.coordinator.transaction.shards import NAME, P0, ShardBench, written
 
 from signalbox.coordinator.transaction.transaction_state import TransactionState as S
 from signalbox.protocol.error_table import Error
@@ -40,8 +40,18 @@ def test_a_prepared_record_without_acknowledgement_is_written_again_before_marke
     decision = bench.end(committed=True)
     bench.shard.replay(decision.records[0])  # as the write queue does after NOT_ENOUGH_REPLICAS_AFTER_APPEND
     assert bench.markers == []
-    (again,) = bench.shard.prepared.write_again()
+    (again,) = written(bench.shard.prepared.write_again())
     assert again.records == decision.records
     bench.commit(again)
     assert [(markers.state, markers.partitions) for markers in bench.markers] == [(S.PREPARE_COMMIT, frozenset((P0,)))]
-    assert list(bench.shard.prepared.write_again()) == []
+    assert written(bench.shard.prepared.write_again()) == []
+
+
+def test_a_prepared_record_that_is_not_written_after_a_load_is_retried() -> None:
+    bench = ShardBench()
+    prepared = bench.holds(state=S.PREPARE_COMMIT)
+    (again,) = written(bench.shard.prepared.write_again())
+    assert again.on_failure is not None
+    again.on_failure(Error.NOT_ENOUGH_REPLICAS)
+    bench.commit(bench.timer.expire())
+    assert bench.markers == [prepared]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.transaction.shards import NAME, ShardBench
+from tests.coordinator.transaction.shards import NAME, ShardBench, written
 
 from signalbox.coordinator.decision import CoordinatorRecord
 from signalbox.coordinator.transaction.transaction_state import TransactionState
@@ -19,16 +19,16 @@ def test_a_load_sends_no_markers_and_the_prepared_records_are_written_again() ->
     successor.replay(CoordinatorRecord("other", ongoing))
     assert list(successor.finish_loading()) == []
     assert bench.markers == []
-    (again,) = successor.prepared.write_again()
+    (again,) = written(successor.prepared.write_again())
     bench.commit(again)
     assert bench.markers == [prepared]
-    assert list(successor.abort_timed_out()) == []
+    assert written(successor.abort_timed_out(lambda name: None)) == []
     assert list(successor.unload()) == []
 
 
 def test_maintenance_removes_expired_ids() -> None:
     bench = ShardBench()
     bench.holds()
-    assert list(bench.shard.maintenance()) == []
+    assert written(bench.shard.maintenance()) == []
     bench.clock.advance(604_800_000)
-    assert len(list(bench.shard.maintenance())) == 1
+    assert len(written(bench.shard.maintenance())) == 1

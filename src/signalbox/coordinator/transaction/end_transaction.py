@@ -63,17 +63,20 @@ class EndTransaction:
             raise KafkaError(END_TXN_ERRORS[action])
         if action is EndTxn.COMPLETED:
             return Decision(_response(entry.current, bumps_epoch))
-        next_producer_id = NO_PRODUCER_ID
-        if bumps_epoch and entry.current.is_epoch_exhausted:
-            if new_producer_id == NO_PRODUCER_ID:
-                raise ProducerIdNeeded
-            next_producer_id = new_producer_id
+        next_producer_id = _next_producer_id(entry, new_producer_id) if bumps_epoch else NO_PRODUCER_ID
         prepared = entry.current.prepared(request.committed, client_version, next_producer_id, self._now_ms())
         return self.prepare(entry, prepared, _response(prepared.completed(prepared.updated_ms), bumps_epoch))
 
-    def fence(self, entry: TransactionalId, response: R) -> Decision[R]:
-        """Fence the producer of an ongoing transaction and abort it."""
-        prepared = entry.current.fenced().prepared(False, self._level(), NO_PRODUCER_ID, self._now_ms())
+    def fence(self, entry: TransactionalId, response: R, new_producer_id: int = NO_PRODUCER_ID) -> Decision[R]:
+        """Fence the producer of an ongoing transaction and abort it. Raises ProducerIdNeeded as `end` does.
+
+        The epoch is raised once. With transaction version 2 that is the epoch of every transaction's end: a producer
+        whose transaction has timed out goes on when it aborts it (KAFKA-19367)."""
+        level, current = self._level(), entry.current
+        if level >= EPOCH_BUMP_FROM:
+            prepared = current.prepared(False, level, _next_producer_id(entry, new_producer_id), self._now_ms())
+        else:
+            prepared = current.fenced().prepared(False, level, NO_PRODUCER_ID, self._now_ms())
         return self.prepare(entry, prepared, response)
 
     def prepare(self, entry: TransactionalId, prepared: Transaction, response: R) -> Decision[R]:
@@ -96,6 +99,15 @@ class EndTransaction:
         retry, new = END_TXN_V2[entry.current.state, request.committed]
         behind = entry.current.producer_epoch - request.producer_epoch
         return entry, {0: new, 1: retry}.get(behind, EndTxn.FENCE)
+
+
+def _next_producer_id(entry: TransactionalId, new_producer_id: int) -> int:
+    """The producer id for the next transaction, -1 if it stays. Raises ProducerIdNeeded."""
+    if not entry.current.is_epoch_exhausted:
+        return NO_PRODUCER_ID
+    if new_producer_id == NO_PRODUCER_ID:
+        raise ProducerIdNeeded
+    return new_producer_id
 
 
 def _is_retry_after_rotation(request: EndTxnRequest, transaction: Transaction) -> bool:

@@ -1,6 +1,6 @@
 """InitProducerId 0–5 with a transactional id: a producer id and a new epoch, which fences earlier producers.
 
-An ongoing transaction is aborted first, with an epoch that no client gets; the producer retries after
+An ongoing transaction is aborted first, with an epoch that this producer does not get; it retries after
 CONCURRENT_TRANSACTIONS. A producer that gives its present id and epoch recovers from an error of its own (KIP-360): it
 is fenced if another producer has been initialized since, and a retry gets the same epoch again. When the epochs of a
 producer id are exhausted, the producer gets a new id.
@@ -56,6 +56,7 @@ class InitProducerId:
             return self._end_transaction.fence(
                 entry,
                 InitProducerIdResponse(error_code=Error.CONCURRENT_TRANSACTIONS, producer_epoch=NO_PRODUCER_EPOCH),
+                new_producer_id,
             )
         following = self._initialized(request, entry.current, new_producer_id)
         response = InitProducerIdResponse(producer_id=following.producer_id, producer_epoch=following.producer_epoch)

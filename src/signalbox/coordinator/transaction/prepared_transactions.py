@@ -8,7 +8,7 @@ the record is written once more, and the markers are requested when that one is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.ports import Timer
@@ -30,10 +30,20 @@ class PreparedTransactions:
         self._now_ms = now_ms
 
     def write_again(self) -> Iterator[Decision[None]]:
-        """The records of prepared transactions whose markers have not been requested; one decision each."""
+        """One decision per transactional id: the record of its prepared transaction if the markers for it have not been
+        requested."""
         for entry in self._ids:
-            if entry.current.state.is_prepared and entry.pending is None and not entry.markers_requested:
-                yield self._end_transaction.prepare(entry, entry.current, None)
+            yield self._write_again(entry.name)
+
+    def _write_again(self, name: str) -> Decision[None]:
+        entry = self._ids.get(name)
+        if entry is None or entry.pending is not None or entry.markers_requested:
+            return nothing()
+        if not entry.current.state.is_prepared:
+            return nothing()
+        decision = self._end_transaction.prepare(entry, entry.current, None)
+        self._retry_after_failure(decision, ("write again", name), lambda: self._write_again(name))
+        return decision
 
     def complete(self, name: str, prepared: Transaction) -> Decision[None]:
         """All markers of `prepared` are written. Without effect if the entry has another state by now."""
@@ -41,12 +51,18 @@ class PreparedTransactions:
         if entry is None or entry.current is not prepared or entry.pending is not None:
             return nothing()
         decision = entry.write(None, prepared.completed(self._now_ms()))
+        self._retry_after_failure(decision, ("complete", name), lambda: self.complete(name, prepared))
+        return decision
+
+    def _retry_after_failure(
+        self, decision: Decision[None], key: Hashable, decide: Callable[[], Decision[None]]
+    ) -> None:
+        """Have `decide` called again if the write of `decision` fails."""
         write_failed = decision.on_failure
 
         def retry_later(error: Error) -> None:
             if write_failed is not None:
                 write_failed(error)
-            self._timer.schedule(("complete", name), _RETRY_AFTER_MS, lambda: self.complete(name, prepared))
+            self._timer.schedule(key, _RETRY_AFTER_MS, decide)
 
         decision.on_failure = retry_later
-        return decision

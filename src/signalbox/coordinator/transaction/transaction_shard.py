@@ -60,10 +60,10 @@ class TransactionShard:
     def maintenance(self) -> Iterator[Decision[None]]:
         return self.expiry.remove_expired()
 
-    def abort_timed_out(self) -> Iterator[Decision[None]]:
-        """The work of `transaction.abort.timed.out.transaction.cleanup.interval.ms`."""
+    def abort_timed_out(self, take_producer_id: Callable[[str], None]) -> Iterator[Decision[None]]:
+        """The work of `transaction.abort.timed.out.transaction.cleanup.interval.ms` (`TransactionExpiry`)."""
         yield from self.prepared.write_again()
-        yield from self.expiry.abort_timed_out()
+        yield from self.expiry.abort_timed_out(take_producer_id)
 
     def _send_markers(self, entry: TransactionalId) -> None:
         entry.markers_requested = True

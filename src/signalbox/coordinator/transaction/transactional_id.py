@@ -88,7 +88,8 @@ class Transaction:
         )
 
     def fenced(self) -> Transaction:
-        """With the epoch that fences the producer. It is never given to a client, and not in a record of its own."""
+        """With the epoch that fences the producer, below transaction version 2. It is never given to a client, and not
+        in a record of its own."""
         epoch = min(self.producer_epoch + 1, MAX_EPOCH)
         return replace(
             self,

@@ -32,6 +32,28 @@ def test_an_offset_that_was_written_later_stays_when_the_transaction_is_committe
     assert store.of_group("g") == {T0: at(2)}
 
 
+@pytest.mark.parametrize("producers", [(7, 8), (8, 7)])
+@pytest.mark.parametrize("markers", [(7, 8), (8, 7)])
+def test_of_two_transactions_the_offset_that_was_written_later_counts(
+    producers: tuple[int, int], markers: tuple[int, int]
+) -> None:
+    store = OffsetStore()
+    for producer_id, offset in zip(producers, (100, 120), strict=True):
+        store.pending.put(producer_id, "g", T0, at(offset))
+    for producer_id in markers:
+        store.end_transaction(producer_id, committed=True)
+    assert store.of_group("g") == {T0: at(120)}
+
+
+def test_an_aborted_transaction_supersedes_nothing() -> None:
+    store = OffsetStore()
+    store.pending.put(7, "g", T0, at(100))
+    store.pending.put(8, "g", T0, at(120))
+    store.end_transaction(8, committed=False)
+    store.end_transaction(7, committed=True)
+    assert store.of_group("g") == {T0: at(100)}
+
+
 def test_a_tombstone_removes_a_pending_offset_too() -> None:
     store = OffsetStore()
     store.pending.put(7, "g", T0, at(1))

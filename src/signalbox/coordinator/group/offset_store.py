@@ -62,6 +62,9 @@ class OffsetStore:
 
     def put(self, group_id: str, partition: TopicPartition, value: CommittedOffset) -> None:
         self.pending.supersede(group_id, partition)
+        self._put(group_id, partition, value)
+
+    def _put(self, group_id: str, partition: TopicPartition, value: CommittedOffset) -> None:
         offsets = self._committed.setdefault(group_id, {})
         self.count += partition not in offsets
         offsets[partition] = value
@@ -77,9 +80,9 @@ class OffsetStore:
 
     def end_transaction(self, producer_id: int, committed: bool) -> None:
         """The marker of the producer's transaction is in the log: its offsets count now, or never."""
-        for group_id, offsets in self.pending.end(producer_id).items():
-            for partition, value in offsets.items() if committed else ():
-                self.put(group_id, partition, value)
+        for group_id, offsets in self.pending.end(producer_id, committed).items():
+            for partition, value in offsets.items():
+                self._put(group_id, partition, value)
 
     def begin(self, group_id: str, partitions: Iterable[TopicPartition]) -> Callable[[], None]:
         """Note that records for these keys are being written. Call what this returns when the write has succeeded or

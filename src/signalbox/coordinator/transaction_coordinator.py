@@ -198,7 +198,7 @@ class TransactionCoordinator:
     def list_transactions(
         self, request: ListTransactionsRequest, matches: Callable[[str], bool]
     ) -> ListTransactionsResponse:
-        """The transactional ids of all partitions that this broker coordinates; an error while one is loading."""
+        """The transactional ids of all partitions that this broker coordinates; an error while one loads. Yields."""
         response = ListTransactionsResponse()
         for partition in self._runtime.partitions():
             listed = self._runtime.read(partition, lambda shard: shard.describe_transactions.list(request, matches))

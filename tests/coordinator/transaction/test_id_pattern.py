@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signalbox.coordinator.transaction.id_pattern import IdPattern
+from signalbox.coordinator.transaction.id_pattern import MAX_LENGTH, IdPattern, Step
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,23 @@ def test_it_agrees_with_pythons_regular_expressions(pattern: str, name: str) -> 
     assert parsed.matches(name) == (re.fullmatch(pattern, name) is not None)
 
 
-def test_no_pattern_takes_long() -> None:
-    parsed = IdPattern.parse(".*" * 50 + "b")
-    assert parsed is not None
-    assert not parsed.matches("a" * 2_000)
+class CountedSteps(list[Step]):
+    """Counts how often a step is read."""
+
+    reads = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        self.reads += 1
+        return super().__getitem__(index)
+
+
+def test_a_step_is_read_a_few_times_per_character() -> None:
+    for count in (10, 100, 1_000):
+        steps = CountedSteps([Step("", repeats=True)] * count + [Step("b")])
+        assert not IdPattern(steps).matches("aaaa")
+        assert steps.reads < 5 * 4 * count
+
+
+def test_a_pattern_has_a_limit() -> None:
+    assert IdPattern.parse("." * MAX_LENGTH) is not None
+    assert IdPattern.parse("." * (MAX_LENGTH + 1)) is None

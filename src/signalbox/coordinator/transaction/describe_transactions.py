@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from signalbox.common.cooperative_task import yielding
 from signalbox.coordinator.transaction.transaction_state import TransactionState
 from signalbox.coordinator.transaction.transactional_id import TransactionalId
 from signalbox.coordinator.transaction.transactional_ids import TransactionalIds
@@ -47,14 +48,14 @@ class DescribeTransactions:
 
     def list(self, request: ListTransactionsRequest, matches: Callable[[str], bool]) -> list[_Listed]:
         """The transactional ids that pass the request's filters and for which `matches` is true. A filter on states
-        has only names that exist or nothing passes it."""
+        has only names that exist or nothing passes it. Yields."""
         return [
             _Listed(
                 transactional_id=entry.name,
                 producer_id=entry.current.producer_id,
                 transaction_state=entry.current.state.value,
             )
-            for entry in self._ids
+            for entry in yielding(self._ids)
             if entry.pending is not TransactionState.DEAD and self._passes(entry, request) and matches(entry.name)
         ]
 

@@ -2,19 +2,24 @@
 
 A pattern has characters, `.` for any character, escaped operators, and `*` or `+` after each of these. Groups, classes,
 alternatives and counts are not supported: with them the time of Python's regular expressions can grow exponentially,
-and the pattern is a client's. A pattern matches the whole transactional id, as in Kafka.
+and the pattern is a client's. A pattern matches the whole transactional id, as in Kafka. It has MAX_LENGTH characters
+at most: each character of a transactional id may be compared with every step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from signalbox.common.cooperative_task import yielding
+
+MAX_LENGTH = 256
 _UNSUPPORTED = frozenset("?()[]{}|^$")
 _ANY = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class Step:
     """One character, `_ANY` for any; if it `repeats`, zero or more of it."""
 
     character: str
@@ -27,13 +32,15 @@ class _Step:
 class IdPattern:
     """The steps of a pattern. One without steps matches every transactional id."""
 
-    def __init__(self, steps: list[_Step]) -> None:
+    def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
 
     @classmethod
     def parse(cls, text: str) -> IdPattern | None:
-        """None for an expression that is not supported or not valid."""
-        steps: list[_Step] = []
+        """None for an expression that is not supported, not valid or too long."""
+        if len(text) > MAX_LENGTH:
+            return None
+        steps: list[Step] = []
         position, may_repeat = 0, False
         while position < len(text):
             character = text[position]
@@ -42,7 +49,7 @@ class IdPattern:
                 if not may_repeat:
                     return None
                 last = steps[-1] if character == "+" else steps.pop()
-                steps.append(_Step(last.character, repeats=True))
+                steps.append(Step(last.character, repeats=True))
                 may_repeat = False
                 continue
             if character == "\\":
@@ -54,16 +61,16 @@ class IdPattern:
                 return None
             elif character == ".":
                 character = _ANY
-            steps.append(_Step(character))
+            steps.append(Step(character))
             may_repeat = True
         return cls(steps)
 
     def matches(self, name: str) -> bool:
-        """Whether the whole name matches. Takes time in proportion to the lengths of name and pattern."""
+        """Whether the whole name matches, in time in proportion to the product of both lengths. Yields."""
         if not self._steps:
             return True
         reached = self._skipping_repeats({0})
-        for character in name:
+        for character in yielding(name):
             following = set()
             for index in reached:
                 if index < len(self._steps) and self._steps[index].accepts(character):
@@ -72,10 +79,10 @@ class IdPattern:
         return len(self._steps) in reached
 
     def _skipping_repeats(self, reached: set[int]) -> set[int]:
-        """A step that repeats may be passed without a character."""
+        """A step that repeats may be passed without a character. Every step is looked at once."""
         result = set(reached)
-        for index in sorted(reached):
-            while index < len(self._steps) and self._steps[index].repeats:
+        for index in reached:
+            while index < len(self._steps) and index + 1 not in result and self._steps[index].repeats:
                 index += 1
                 result.add(index)
         return result

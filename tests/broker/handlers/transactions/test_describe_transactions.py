@@ -39,6 +39,7 @@ def test_the_list_leaves_out_ids_that_may_not_be_described() -> None:
 
 def test_the_list_filters_by_a_pattern() -> None:
     assert listed(ListTransactionsRequest(transactional_id_pattern="orders-.*")) == ["orders-1", "orders-2"]
+    assert listed(ListTransactionsRequest(transactional_id_pattern="orders-.*"), authorizer=RIGHTS) == ["orders-1"]
 
 
 def test_unknown_states_and_patterns_that_are_not_supported() -> None:

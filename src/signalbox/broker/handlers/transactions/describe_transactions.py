@@ -5,14 +5,17 @@ Both show transactional ids on which the principal has DESCRIBE: DescribeTransac
 ListTransactions leaves them out. DescribeTransactions leaves out topics without DESCRIBE.
 Version notes: ListTransactions filters by duration from version 1 on (KIP-994) and by a regular expression from version
 2 on (KIP-1152).
-Gap: a regular expression with groups, classes, alternatives or counts is INVALID_REGULAR_EXPRESSION (`id_pattern.py`).
+Gap: a regular expression with groups, classes, alternatives or counts, or a long one, is INVALID_REGULAR_EXPRESSION
+(`id_pattern.py`).
 """
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, as_future
+from collections.abc import Container
+
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import allowed_names, may
-from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.cooperative_task import yielding
 from signalbox.common.waiting.promise import gather
 from signalbox.coordinator.transaction.describe_transactions import STATE_NAMES
 from signalbox.coordinator.transaction.id_pattern import IdPattern
@@ -35,26 +38,28 @@ class DescribeTransactionsHandler:
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
-        return self._describe(request)
-
-    async def _describe(self, request: ApiRequest) -> FinalResponse:
+        """Yields."""
         body: DescribeTransactionsRequest = request.body
         names = body.transactional_ids
         allowed = allowed_names(
             self._authorizer, request.context, AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, names
         )
-        described: list[_State] = await as_future(
-            gather([self._transactions.describe_transaction(name) for name in names if name in allowed])
+        described = gather(
+            [self._transactions.describe_transaction(name) for name in yielding(names) if name in allowed]
         )
+        return described.map(lambda states: self._response(request, allowed, states))
+
+    def _response(self, request: ApiRequest, allowed: Container[str], described: list[_State]) -> FinalResponse:
+        """Yields."""
         for state in described:
             state.topics = [
                 topic
-                for topic in state.topics
+                for topic in yielding(state.topics)
                 if may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.topic)
             ]
         rejected = [
             _State(transactional_id=name, error_code=Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-            for name in names
+            for name in yielding(request.body.transactional_ids)
             if name not in allowed
         ]
         return DescribeTransactionsResponse(transaction_states=described + rejected)
@@ -73,14 +78,13 @@ class ListTransactionsHandler:
         pattern = IdPattern.parse(body.transactional_id_pattern or "")
         if pattern is None:
             raise KafkaError(Error.INVALID_REGULAR_EXPRESSION, body.transactional_id_pattern or "")
-        response = self._transactions.list_transactions(body, pattern.matches)
+
+        def is_listed(name: str) -> bool:
+            resource = ResourceType.TRANSACTIONAL_ID, name
+            return self._authorizer.authorize(request.context, AclOperation.DESCRIBE, *resource) and pattern.matches(
+                name
+            )
+
+        response = self._transactions.list_transactions(body, is_listed)
         response.unknown_state_filters = [name for name in body.state_filters if name not in STATE_NAMES]
-        listed = []
-        for state in response.transaction_states:
-            yield_if_due()
-            if self._authorizer.authorize(
-                request.context, AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, state.transactional_id
-            ):
-                listed.append(state)
-        response.transaction_states = listed
         return response

@@ -79,7 +79,7 @@ class TransactionBench:
             scheduler_of_one_slice(),
             RuntimeSettings(),
         )
-        markers = MarkerSender(self.channels, self._leader_of, self.deadlines)
+        markers = MarkerSender(self.channels, self.channels, self._leader_of, self.deadlines)
         self.coordinator = TransactionCoordinator(self.runtime, markers, self.producer_ids, 1, self.cache)
         self.coordinator.abort_timed_out_every(SWEEP_MS, self.deadlines)
 

@@ -25,6 +25,10 @@ class ActiveController(Protocol):
 class GroupTransactions(Protocol):
     """The group coordinator, for offsets that were committed in transactions (KIP-447)."""
 
+    def transaction_rejection(self, partition: int) -> Error:
+        """The error with which `complete_transaction` would be rejected now, or NONE."""
+        ...
+
     def complete_transaction(
         self, partition: int, producer_id: int, producer_epoch: int, is_commit: bool
     ) -> Promise[Error]:

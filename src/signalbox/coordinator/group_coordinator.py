@@ -187,6 +187,10 @@ class GroupCoordinator:
         )
         return committed.recover(KafkaError, rejected)
 
+    def transaction_rejection(self, partition: int) -> Error:
+        """The error with which `complete_transaction` would be rejected now, or NONE."""
+        return self._runtime.rejection(partition)
+
     def complete_transaction(
         self, partition: int, producer_id: int, producer_epoch: int, is_commit: bool
     ) -> Promise[Error]:

@@ -139,11 +139,16 @@ class CoordinatorRuntime(Generic[S]):
 
     # --- decisions
 
+    def rejection(self, partition: int) -> Error:
+        """The error with which requests for `partition` are rejected now: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS
+        or NONE."""
+        context = self._contexts.get(partition)
+        return Error.NOT_COORDINATOR if context is None else context.rejection
+
     def write(self, partition: int, decide: Callable[[S], Decision[R]]) -> Promise[R]:
         """Call `decide` with the shard and write its records. Fails with COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
         the KafkaError that `decide` raises, or the log's error (see `write_errors`)."""
-        context = self._contexts.get(partition)
-        rejection = Error.NOT_COORDINATOR if context is None else context.rejection
+        context, rejection = self._contexts.get(partition), self.rejection(partition)
         if context is None or rejection is not Error.NONE:
             return Promise.failed(KafkaError(rejection))
         try:

@@ -76,8 +76,11 @@ def open_transaction_coordinator(
     runtime = CoordinatorRuntime(
         log, ShardType(make_shard, TransactionRecordSerde(level)), deadlines, context.scheduler, runtime_settings
     )
-    channels = TransactionChannels(connector.locate, context.cluster_id, "transaction coordinator")
-    markers = MarkerSender(channels, LeadersInMetadata(cache), deadlines)
+    channels, slow_channels = (
+        TransactionChannels(connector.locate, context.cluster_id, sender)
+        for sender in ("transaction coordinator", "transaction coordinator (partitions that timed out)")
+    )
+    markers = MarkerSender(channels, slow_channels, LeadersInMetadata(cache), deadlines)
     coordinator = TransactionCoordinator(
         runtime,
         markers,

@@ -62,9 +62,10 @@ class TransactionChannels:
     async def _connection(self, broker_id: int) -> ClientConnection:
         address, settings = self._locate(broker_id)
         connection = self._connections.get(broker_id)
-        if connection is not None and connection.is_open and connection.address == address:
+        is_usable = connection is not None and connection.is_open and not connection.leaving
+        if connection is not None and is_usable and connection.address == address:
             return connection
-        if connection is not None:
+        if connection is not None and not connection.leaving:  # else it closes by itself after its last response
             connection.close("another address, or lost")
         log = self._logs.setdefault(broker_id, ConnectLog(f"{self._sender} to broker {broker_id}"))
         try:

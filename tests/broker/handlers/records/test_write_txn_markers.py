@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from signalbox.protocol.records.transaction_marker import TransactionMarker, rea
 from signalbox.security.request_context import RequestContext
 from tests.broker.handler_requests import ALLOW_ALL, acl, context, from_broker, request_of
 from tests.broker.handlers.running_broker import RunningBroker
+from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
 pytestmark = pytest.mark.spec("D5")
 
@@ -24,7 +26,11 @@ class Completed:
 
     def __init__(self, error: Error = Error.NONE) -> None:
         self.error = error
+        self.rejection = Error.NONE
         self.transactions: list[tuple[int, int, int, bool]] = []
+
+    def transaction_rejection(self, partition: int) -> Error:
+        return self.rejection
 
     def complete_transaction(
         self, partition: int, producer_id: int, producer_epoch: int, is_commit: bool
@@ -134,3 +140,30 @@ def test_a_group_coordinator_that_loads_has_the_marker_retried(running_broker: R
     groups = Completed(Error.COORDINATOR_LOAD_IN_PROGRESS)
     [result] = write(running_broker, marker(("__consumer_offsets", [0]), producer_id=9), groups=groups)
     assert result[3] == Error.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def test_no_marker_is_appended_while_the_group_coordinator_loads(running_broker: RunningBroker) -> None:
+    running_broker.open_coordinator()
+    running_broker.create_topic("beside")
+    replica = running_broker.components.data.replicas.partition("__consumer_offsets", 0)
+    assert replica is not None
+    assert replica.log is not None
+    groups, before = Completed(), replica.log.log_end_offset
+    groups.rejection = Error.COORDINATOR_LOAD_IN_PROGRESS
+    results = write(running_broker, marker(("__consumer_offsets", [0]), ("beside", [0])), groups=groups)
+    assert [row[3] for row in results] == [Error.COORDINATOR_LOAD_IN_PROGRESS, Error.NONE]
+    assert (groups.transactions, replica.log.log_end_offset) == ([], before)
+
+
+def test_the_response_comes_before_the_coordinator_gives_up(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1, 2])
+    cluster.create([1, 2])
+    cluster.run()
+    cluster.cut.add((2, 1))
+    handler = WriteTxnMarkersHandler(cluster.brokers[1].manager, ALLOW_ALL, 1_000)
+    response: Any = handler(request_of(WriteTxnMarkersRequest(markers=[marker((TOPIC, [0]))]), 2, from_broker()))
+    cluster.advance(450)
+    assert not response.is_done
+    cluster.advance(50)
+    [result] = response.result().markers[0].topics[0].partitions
+    assert result.error_code == Error.REQUEST_TIMED_OUT

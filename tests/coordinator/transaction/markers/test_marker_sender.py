@@ -12,6 +12,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.coordinator.transaction.markers import marker_sender
 from signalbox.coordinator.transaction.markers.marker_sender import MarkerSender, OnMarkersResponse
+from signalbox.coordinator.transaction.markers.transaction_markers import MAX_RETRY_AFTER_MS, RETRY_AFTER_MS
 from signalbox.coordinator.transaction.transaction_state import TransactionState
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
@@ -42,7 +43,9 @@ class SenderBench:
         self.timers = ManualTimers(self.clock)
         self.channels = Channels()
         self.leaders: dict[TopicPartition, int | None] = {P0: 1, P1: 2}
-        self.sender = MarkerSender(self.channels, self.leaders.get, Deadlines(self.clock, self.timers))
+        self.slow_channels = Channels()
+        deadlines = Deadlines(self.clock, self.timers)
+        self.sender = MarkerSender(self.channels, self.slow_channels, self.leaders.get, deadlines)
         self.written: list[str] = []
 
     def send(self, *partitions: TopicPartition) -> Any:
@@ -50,16 +53,18 @@ class SenderBench:
         self.sender.send(markers)
         return markers
 
-    def in_flight(self) -> list[tuple[int, list[tuple[str, list[int]]]]]:
+    def in_flight(self, channels: Channels | None = None) -> list[tuple[int, list[tuple[str, list[int]]]]]:
         """Broker and partitions of each request that waits for its response."""
         return [
             (broker, [(topic.name, topic.partition_indexes) for marker in request.markers for topic in marker.topics])
-            for broker, request, _ in self.channels.requests
+            for broker, request, _ in (channels or self.channels).requests
         ]
 
-    def respond(self, error: Error = Error.NONE, failure: Exception | None = None) -> None:
+    def respond(
+        self, error: Error = Error.NONE, failure: Exception | None = None, channels: Channels | None = None
+    ) -> None:
         """The response to the first request, with `error` for each partition."""
-        _, request, on_response = self.channels.requests.pop(0)
+        _, request, on_response = (channels or self.channels).requests.pop(0)
         if failure is not None:
             on_response(failure)
             return
@@ -117,7 +122,7 @@ def test_after_an_error_the_markers_go_to_the_leader_of_that_time(failure: Excep
     bench.respond(Error.NOT_LEADER_OR_FOLLOWER, failure)
     assert bench.in_flight() == []
     bench.leaders[P0] = 2
-    bench.pass_ms(marker_sender.RETRY_AFTER_MS)
+    bench.pass_ms(RETRY_AFTER_MS)
     assert bench.in_flight() == [(2, [("t", [0])])]
     bench.respond()
     assert bench.written == ["orders"]
@@ -127,7 +132,7 @@ def test_a_broker_has_one_request_in_flight_and_the_next_gathers_what_came_meanw
     bench = SenderBench()
     for _ in range(3):
         bench.send(P0)
-    assert (len(bench.in_flight()), bench.sender.queue_size) == (1, 2)
+    assert (len(bench.in_flight()), bench.sender.left) == (1, 3)
     bench.respond()
     assert bench.in_flight() == [(1, [("t", [0]), ("t", [0])])]
     bench.respond()
@@ -150,7 +155,7 @@ def test_a_partition_without_a_leader_waits_for_one() -> None:
     bench.pass_ms(10 * marker_sender.GONE_AFTER_MS)
     assert (bench.in_flight(), bench.written) == ([], [])
     bench.leaders[P0] = 1
-    bench.pass_ms(marker_sender.RETRY_AFTER_MS)
+    bench.pass_ms(MAX_RETRY_AFTER_MS)
     assert bench.in_flight() == [(1, [("t", [0])])]
 
 
@@ -158,9 +163,9 @@ def test_a_partition_that_the_metadata_does_not_have_is_given_up_after_a_while()
     bench = SenderBench()
     bench.leaders[P0] = None
     bench.send(P0)
-    bench.pass_ms(marker_sender.GONE_AFTER_MS - marker_sender.RETRY_AFTER_MS)
+    bench.pass_ms(marker_sender.GONE_AFTER_MS - 1)
     assert bench.written == []
-    bench.pass_ms(marker_sender.RETRY_AFTER_MS)
+    bench.pass_ms(2 * RETRY_AFTER_MS)
     assert bench.written == ["orders"]
 
 
@@ -169,15 +174,60 @@ def test_the_partitions_of_deleted_topics_need_no_markers() -> None:
     bench.leaders[P0] = -1
     bench.send(P0)
     bench.sender.topics_deleted(["u", "t"])
-    assert (bench.written, bench.sender.queue_size) == (["orders"], 0)
+    assert (bench.written, bench.sender.left) == (["orders"], 0)
 
 
 def test_another_coordinator_stops_the_markers() -> None:
     bench = SenderBench()
     bench.send(P0)
     bench.respond(Error.TRANSACTION_COORDINATOR_FENCED)
-    bench.pass_ms(marker_sender.RETRY_AFTER_MS)
+    bench.pass_ms(RETRY_AFTER_MS)
     assert (bench.in_flight(), bench.written) == ([], [])
+
+
+def test_a_partition_with_a_newer_producer_epoch_does_not_end_the_markers_of_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    bench = SenderBench()
+    bench.send(P0, P1)
+    bench.respond(Error.INVALID_PRODUCER_EPOCH)
+    assert "retrying every minute" in caplog.text
+    bench.respond(Error.NOT_LEADER_OR_FOLLOWER)
+    bench.pass_ms(RETRY_AFTER_MS)
+    assert bench.in_flight() == [(2, [("t", [1])])]
+    bench.respond()
+    bench.pass_ms(marker_sender.LATER_MS)
+    assert bench.in_flight() == [(1, [("t", [0])])]
+    bench.respond()
+    assert bench.written == ["orders"]
+
+
+def test_others_do_not_wait_for_a_partition_whose_replicas_are_late() -> None:
+    bench = SenderBench()
+    bench.leaders[P1] = 1
+    bench.send(P0)
+    bench.respond(Error.REQUEST_TIMED_OUT)
+    bench.pass_ms(RETRY_AFTER_MS)
+    assert (bench.in_flight(), bench.in_flight(bench.slow_channels)) == ([], [(1, [("t", [0])])])
+    bench.send(P1)
+    assert bench.in_flight() == [(1, [("t", [1])])]
+    bench.respond()
+    assert bench.written == ["orders"]
+    bench.respond(channels=bench.slow_channels)
+    assert bench.written == ["orders"] * 2
+    bench.send(P0)
+    assert bench.in_flight() == [(1, [("t", [0])])]
+
+
+def test_the_delay_grows_while_a_partition_has_an_error() -> None:
+    bench = SenderBench()
+    bench.send(P0)
+    for delay_ms in (100, 200, 400):
+        bench.respond(Error.NOT_LEADER_OR_FOLLOWER)
+        bench.pass_ms(delay_ms - 1)
+        assert bench.in_flight() == []
+        bench.pass_ms(1)
+        assert bench.in_flight() == [(1, [("t", [0])])]
 
 
 def test_an_unexpected_error_is_logged_and_retried(caplog: pytest.LogCaptureFixture) -> None:
@@ -185,7 +235,7 @@ def test_an_unexpected_error_is_logged_and_retried(caplog: pytest.LogCaptureFixt
     bench.send(P0)
     bench.respond(Error.CORRUPT_MESSAGE)
     assert "Transaction marker not written (partition=t-0, error=CORRUPT_MESSAGE): retrying" in caplog.messages
-    bench.pass_ms(marker_sender.RETRY_AFTER_MS)
+    bench.pass_ms(RETRY_AFTER_MS)
     bench.respond()
     assert bench.written == ["orders"]
 
@@ -197,11 +247,12 @@ def test_nothing_is_sent_for_a_partition_of_the_state_topic_that_was_resigned() 
     bench.leaders[P0] = -1
     bench.send(P0)
     bench.sender.remove(4)
-    assert bench.sender.queue_size == 2
+    assert bench.sender.left == 3
     bench.sender.remove(5)
-    assert bench.sender.queue_size == 0
-    bench.respond()
-    bench.pass_ms(marker_sender.RETRY_AFTER_MS)
+    assert bench.sender.left == 0
+    bench.leaders[P0] = 1
+    bench.respond(Error.NOT_LEADER_OR_FOLLOWER)  # to what was in flight
+    bench.pass_ms(MAX_RETRY_AFTER_MS)
     assert bench.in_flight() == []
 
 
@@ -212,5 +263,5 @@ def test_close_closes_the_channels() -> None:
     bench.sender.close()
     assert bench.channels.closed
     bench.leaders[P0] = 1
-    bench.pass_ms(marker_sender.RETRY_AFTER_MS)
+    bench.pass_ms(RETRY_AFTER_MS)
     assert bench.in_flight() == []

@@ -56,8 +56,14 @@ def test_a_stopped_transaction_is_never_written() -> None:
     assert written == []
 
 
+def test_the_delay_before_a_retry_grows() -> None:
+    markers = markers_of(P0, state=TransactionState.PREPARE_COMMIT, written=[])
+    assert [markers.next_delay_ms() for _ in range(8)] == [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]
+
+
 def test_errors_are_retried_but_those_of_another_coordinator() -> None:
     assert marker_result(Error.NONE) is MarkerResult.WRITTEN
     assert {marker_result(error) for error in EXPECTED_ERRORS} == {MarkerResult.RETRY}
     assert marker_result(Error.UNKNOWN_SERVER_ERROR) is MarkerResult.RETRY
+    assert marker_result(Error.INVALID_PRODUCER_EPOCH) is MarkerResult.RETRY_LATER
     assert marker_result(Error.TRANSACTION_COORDINATOR_FENCED) is MarkerResult.STOP

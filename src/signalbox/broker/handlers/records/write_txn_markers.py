@@ -4,8 +4,11 @@ KIP-1228; versions 1-2.
 The transaction coordinator sends it when a transaction ends; an administrator sends it to abort a transaction that no
 coordinator knows (`kafka-transactions.sh abort`). Needs ALTER on the cluster on any listener, or CLUSTER_ACTION on an
 internal listener. A marker is acknowledged when all in-sync replicas have it and, if offsets of a group were committed
-in the transaction, when the group coordinator has completed it too. Version note: from version 2 on a marker has the
-version of its transaction, which decides how its producer epoch is checked.
+in the transaction, when the group coordinator has completed it too; no marker is appended for a group coordinator that
+is loading. A partition whose replicas do not have the marker after half of `request.timeout.ms` gets REQUEST_TIMED_OUT:
+the response must come before the coordinator gives up, or all markers of the request would be written once more.
+Version note: from version 2 on a marker has the version of its transaction, which decides how its producer epoch is
+checked.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from signalbox.broker.ports import GroupTransactions
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.waiting.promise import Promise, gather
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.write_txn_markers import WriteTxnMarkersResponse
 from signalbox.protocol.records.transaction_marker import TransactionMarker, encode_marker
 from signalbox.replication.produce.pending_append import PendingAppend
@@ -47,13 +51,13 @@ class WriteTxnMarkersHandler:
         self,
         replicas: ReplicaManager,
         authorizer: Authorizer,
-        timeout_ms: int,
+        request_timeout_ms: int,
         peer_listeners: Container[str] = (),
         group_transactions: GroupTransactions | None = None,
     ) -> None:
         self._replicas = replicas
         self._authorizer = authorizer
-        self._timeout_ms = timeout_ms
+        self._timeout_ms = request_timeout_ms // 2
         self._peer_listeners = peer_listeners
         self._group_transactions = group_transactions
 
@@ -62,19 +66,28 @@ class WriteTxnMarkersHandler:
         if not may_on_cluster(self._authorizer, request.context, AclOperation.ALTER):
             require_cluster_action(self._authorizer, request.context, self._peer_listeners)
         marked = list(_marked_partitions(request.body))
+        rejections = [self._rejection(row) for row in marked]
+        accepted = [row for row, rejection in zip(marked, rejections, strict=True) if rejection is Error.NONE]
         now_ms = self._replicas.scheduler.clock.now_ms()
         appends = self._replicas.append_markers(
-            [((row.topic, row.partition), _batch(row.marker, now_ms), _version(row.marker)) for row in marked],
+            [((row.topic, row.partition), _batch(row.marker, now_ms), _version(row.marker)) for row in accepted],
             self._timeout_ms,
         )
         response: Promise[WriteTxnMarkersResponse] = Promise()
 
         def complete_groups(appended: list[PendingAppend]) -> None:
-            errors = gather([self._error(row, append) for row, append in zip(marked, appended, strict=True)])
-            errors.then(lambda codes: response.complete(self._response(request.body, codes)))
+            errors = gather([self._error(row, append) for row, append in zip(accepted, appended, strict=True)])
+            errors.then(lambda codes: response.complete(self._response(request.body, _joined(rejections, codes))))
 
         appends.then(complete_groups)
         return response
+
+    def _rejection(self, row: _MarkedPartition) -> Error:
+        """The error of a marker that is not appended: the group coordinator could not complete the transaction."""
+        groups = self._group_transactions
+        return (
+            Error.NONE if groups is None or row.topic != OFFSETS_TOPIC else groups.transaction_rejection(row.partition)
+        )
 
     def _error(self, row: _MarkedPartition, append: PendingAppend) -> Promise[int]:
         """The error code of one marker, when the group coordinator has completed the transaction too."""
@@ -115,6 +128,12 @@ def _marked_partitions(body: Any) -> Iterator[_MarkedPartition]:
             for index in topic.partition_indexes:
                 yield_if_due()
                 yield _MarkedPartition(marker, topic.name, index)
+
+
+def _joined(rejections: Sequence[Error], codes: Sequence[int]) -> list[int]:
+    """One error code per marker, in the order of the request."""
+    remaining_codes = iter(codes)
+    return [next(remaining_codes) if rejection is Error.NONE else rejection for rejection in rejections]
 
 
 def _batch(marker: Any, now_ms: int) -> bytes:

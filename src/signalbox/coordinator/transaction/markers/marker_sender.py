@@ -1,9 +1,11 @@
 """Sends the markers of prepared transactions to the leaders of their partitions, until each partition has its own.
 
 A broker has one request in flight at most, in which the markers of all transactions for it are gathered, up to
-MAX_PARTITIONS; this broker itself is one of them. Memory is bounded by the transactional ids, since each has one
-prepared transaction at most. What fails is retried with the leader of that time, without limit, until the coordinator
-resigns the partition of `__transaction_state`.
+MAX_PARTITIONS; this broker itself is one of them. Partitions whose replicas did not acknowledge a marker in time have a
+channel and a request of their own until they do, so that the others do not wait for them. Memory is bounded by the
+transactional ids, since each has one prepared transaction at most. What fails is retried with the leader of that time,
+without limit but with a delay that grows (`TransactionMarkers.next_delay_ms`), until the coordinator resigns the
+partition of `__transaction_state`.
 
 A partition that the metadata does not have is given up at once when its topic is deleted, and otherwise only after
 GONE_AFTER_MS: the metadata of a broker that has just started may be older than the partition.
@@ -13,10 +15,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from signalbox.common.ids import TopicPartition
-from signalbox.common.waiting.deadlines import Deadline, Deadlines
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.coordinator.transaction.markers.transaction_markers import (
     EXPECTED_ERRORS,
     MarkerResult,
@@ -29,8 +31,8 @@ from signalbox.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 logger = logging.getLogger(__name__)
 
 MAX_PARTITIONS = 1_000
-RETRY_AFTER_MS = 100
 GONE_AFTER_MS = 30_000
+LATER_MS = 60_000  # after an error that only an administrator or the end of the partition resolves
 
 OnMarkersResponse = Callable[[WriteTxnMarkersResponse | Exception], None]
 LeaderOf = Callable[[TopicPartition], int | None]
@@ -48,17 +50,27 @@ class MarkerChannels(Protocol):
         ...
 
 
-class MarkerSender:
-    """`leader_of` returns a partition's leader: -1 if it has none now, None if the metadata does not have it."""
+class _Lane(NamedTuple):
+    """One request is in flight per lane. `is_slow`: for partitions that timed out."""
 
-    def __init__(self, channels: MarkerChannels, leader_of: LeaderOf, deadlines: Deadlines) -> None:
-        self._channels = channels
+    broker_id: int
+    is_slow: bool
+
+
+class MarkerSender:
+    """`leader_of` returns a partition's leader: -1 if it has none now, None if the metadata does not have it.
+    `slow_channels` are those for partitions that timed out."""
+
+    def __init__(
+        self, channels: MarkerChannels, slow_channels: MarkerChannels, leader_of: LeaderOf, deadlines: Deadlines
+    ) -> None:
+        self._channels = {False: channels, True: slow_channels}
         self._leader_of = leader_of
         self._deadlines = deadlines
-        self._queues: dict[int, Batch] = {}
-        self._in_flight: set[int] = set()
-        self._waiting: Batch = {}  # without a leader, or after an error
-        self._retry: Deadline | None = None
+        self._unfinished: dict[TransactionMarkers, None] = {}
+        self._queues: dict[_Lane, Batch] = {}
+        self._in_flight: set[_Lane] = set()
+        self._timed_out: set[TopicPartition] = set()
         self._missing_since: dict[TopicPartition, float] = {}
 
     def send(self, markers: TransactionMarkers) -> None:
@@ -66,44 +78,48 @@ class MarkerSender:
         if not markers.left:
             markers.written(())
             return
+        self._unfinished[markers] = None
         self._route(markers, markers.left)
         self._flush()
 
     def remove(self, state_partition: int) -> None:
         """The coordinator resigned this partition of `__transaction_state`: its successor sends the markers."""
-        for batch in (self._waiting, *self._queues.values()):
-            for markers in [row for row in batch if row.state_partition == state_partition]:
-                markers.stop()
-                del batch[markers]
+        for markers in [row for row in self._unfinished if row.state_partition == state_partition]:
+            self._stop(markers)
 
     def topics_deleted(self, topics: Iterable[str]) -> None:
         """Partitions of these topics need no markers any more."""
         names = set(topics)
-        for batch in (self._waiting, *self._queues.values()):
-            for markers, partitions in list(batch.items()):
-                deleted = {partition for partition in partitions if partition.topic in names}
-                partitions -= deleted
-                if not partitions:
-                    del batch[markers]
-                markers.written(deleted)
+        for markers in list(self._unfinished):
+            self._written(markers, [partition for partition in markers.left if partition.topic in names])
+        self._timed_out = {partition for partition in self._timed_out if partition.topic not in names}
 
     def close(self) -> None:
-        if self._retry is not None:
-            self._retry.cancel()
-        self._channels.close()
+        for markers in list(self._unfinished):
+            self._stop(markers)
+        for channels in self._channels.values():
+            channels.close()
 
     @property
-    def queue_size(self) -> int:
-        """Markers that are not in flight, counted by partition."""
-        return sum(
-            len(partitions) for batch in (self._waiting, *self._queues.values()) for partitions in batch.values()
-        )
+    def left(self) -> int:
+        """Markers that are not known to be written, counted by partition."""
+        return sum(len(markers.left) for markers in self._unfinished)
+
+    def _stop(self, markers: TransactionMarkers) -> None:
+        """Send no more; what is queued, in flight or waiting is ignored when its time comes."""
+        markers.stop()
+        self._unfinished.pop(markers, None)
+
+    def _written(self, markers: TransactionMarkers, partitions: Iterable[TopicPartition]) -> None:
+        markers.written(partitions)
+        if not markers.left:
+            self._unfinished.pop(markers, None)
 
     # --- leaders
 
     def _route(self, markers: TransactionMarkers, partitions: Iterable[TopicPartition]) -> None:
         """Queue for the leaders of now; what has none waits."""
-        gone = set()
+        gone, waiting = set(), set()
         for partition in sorted(partitions):
             leader = self._leader_of(partition)
             if leader is not None:
@@ -111,12 +127,15 @@ class MarkerSender:
             if leader is None and self._is_gone(partition):
                 gone.add(partition)
             elif leader is None or leader < 0:
-                self._wait(markers, partition)
+                waiting.add(partition)
             else:
-                self._queues.setdefault(leader, {}).setdefault(markers, set()).add(partition)
+                lane = _Lane(leader, partition in self._timed_out)
+                self._queues.setdefault(lane, {}).setdefault(markers, set()).add(partition)
+        if waiting:
+            self._retry(markers, waiting, markers.next_delay_ms())
         if gone:
             logger.info("Transaction markers not written (partitions=%s): the partitions do not exist", sorted(gone))
-            markers.written(gone)
+            self._written(markers, gone)
 
     def _is_gone(self, partition: TopicPartition) -> bool:
         now = self._deadlines.clock.monotonic()
@@ -126,33 +145,33 @@ class MarkerSender:
         del self._missing_since[partition]
         return True
 
-    def _wait(self, markers: TransactionMarkers, partition: TopicPartition) -> None:
-        self._waiting.setdefault(markers, set()).add(partition)
-        if self._retry is None:
-            self._retry = self._deadlines.add(RETRY_AFTER_MS, self._route_waiting)
+    def _retry(self, markers: TransactionMarkers, partitions: set[TopicPartition], delay_ms: int) -> None:
+        """Route these partitions again later."""
 
-    def _route_waiting(self) -> None:
-        self._retry = None
-        waiting, self._waiting = self._waiting, {}
-        for markers, partitions in waiting.items():
-            self._route(markers, partitions & markers.left)
-        if not self._waiting:
-            self._missing_since.clear()
-        self._flush()
+        def route() -> None:
+            left = partitions & markers.left
+            if left:
+                self._route(markers, left)
+                self._flush()
+            else:
+                for partition in partitions:
+                    self._missing_since.pop(partition, None)
+
+        self._deadlines.add(delay_ms, route)
 
     # --- requests
 
     def _flush(self) -> None:
-        for broker_id in [broker for broker in self._queues if broker not in self._in_flight]:
-            batch = self._take(broker_id)
+        for lane in [lane for lane in self._queues if lane not in self._in_flight]:
+            batch = self._take(lane)
             if batch:
-                self._in_flight.add(broker_id)
+                self._in_flight.add(lane)
                 request = WriteTxnMarkersRequest(markers=[row.message(batch[row]) for row in batch])
-                self._channels.send(broker_id, request, self._taking_response(broker_id, batch))
+                self._channels[lane.is_slow].send(lane.broker_id, request, self._taking_response(lane, batch))
 
-    def _take(self, broker_id: int) -> Batch:
+    def _take(self, lane: _Lane) -> Batch:
         """The next batch for the broker, whose queue keeps the rest."""
-        queue = self._queues.pop(broker_id)
+        queue = self._queues.pop(lane)
         batch: Batch = {}
         remaining = MAX_PARTITIONS
         for markers in list(queue):
@@ -166,14 +185,14 @@ class MarkerSender:
             if partitions - taken:
                 queue[markers] = partitions - taken
         if queue:
-            self._queues[broker_id] = queue
+            self._queues[lane] = queue
         return batch
 
-    def _taking_response(self, broker_id: int, batch: Batch) -> OnMarkersResponse:
+    def _taking_response(self, lane: _Lane, batch: Batch) -> OnMarkersResponse:
         def take(response: WriteTxnMarkersResponse | Exception) -> None:
-            self._in_flight.discard(broker_id)
+            self._in_flight.discard(lane)
             if isinstance(response, Exception):
-                logger.debug("Transaction markers not sent to broker %d, retrying: %s", broker_id, response)
+                logger.debug("Transaction markers not sent to broker %d, retrying: %s", lane.broker_id, response)
                 errors: dict[tuple[int, TopicPartition], Error] = {}
             else:
                 errors = errors_by_partition(response)
@@ -190,29 +209,45 @@ class MarkerSender:
         errors: dict[tuple[int, TopicPartition], Error],
     ) -> None:
         """A partition without a result is retried."""
-        written = set()
+        by_result: dict[MarkerResult, set[TopicPartition]] = {result: set() for result in MarkerResult}
         for partition in partitions & markers.left:
             error = errors.get((markers.transaction.producer_id, partition), Error.NETWORK_EXCEPTION)
             result = marker_result(error)
-            if result is MarkerResult.STOP:
-                logger.warning(
-                    "Transaction markers stopped (transactional id=%s, partition=%s, error=%s): the transaction has "
-                    "another coordinator or a newer producer",
-                    markers.name,
-                    partition,
-                    error.name,
-                )
-                markers.stop()
-                return
-            if result is MarkerResult.WRITTEN:
-                written.add(partition)
-                continue
-            if error not in EXPECTED_ERRORS and error is not Error.NETWORK_EXCEPTION:
-                logger.warning(
-                    "Transaction marker not written (partition=%s, error=%s): retrying", partition, error.name
-                )
-            self._wait(markers, partition)
-        markers.written(written)
+            by_result[result].add(partition)
+            if error is Error.REQUEST_TIMED_OUT:
+                self._timed_out.add(partition)
+            elif error is not Error.NETWORK_EXCEPTION:
+                self._timed_out.discard(partition)
+            _log(markers, partition, error, result)
+        if by_result[MarkerResult.STOP]:
+            self._stop(markers)
+            return
+        if by_result[MarkerResult.RETRY]:
+            self._retry(markers, by_result[MarkerResult.RETRY], markers.next_delay_ms())
+        if by_result[MarkerResult.RETRY_LATER]:
+            self._retry(markers, by_result[MarkerResult.RETRY_LATER], LATER_MS)
+        self._written(markers, by_result[MarkerResult.WRITTEN])
+
+
+def _log(markers: TransactionMarkers, partition: TopicPartition, error: Error, result: MarkerResult) -> None:
+    if result is MarkerResult.STOP:
+        logger.warning(
+            "Transaction markers stopped (transactional id=%s, partition=%s, error=%s): the transaction has another"
+            " coordinator",
+            markers.name,
+            partition,
+            error.name,
+        )
+    elif result is MarkerResult.RETRY_LATER:
+        logger.warning(
+            "Transaction marker rejected (transactional id=%s, partition=%s, error=%s): the partition has a newer"
+            " producer epoch; retrying every minute",
+            markers.name,
+            partition,
+            error.name,
+        )
+    elif result is MarkerResult.RETRY and error not in EXPECTED_ERRORS and error is not Error.NETWORK_EXCEPTION:
+        logger.warning("Transaction marker not written (partition=%s, error=%s): retrying", partition, error.name)
 
 
 def errors_by_partition(response: WriteTxnMarkersResponse) -> dict[tuple[int, TopicPartition], Error]:

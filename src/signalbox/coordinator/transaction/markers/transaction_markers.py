@@ -14,17 +14,22 @@ from signalbox.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 _Marker = WriteTxnMarkersRequest.WritableTxnMarker
 
 
+RETRY_AFTER_MS = 100
+MAX_RETRY_AFTER_MS = 5_000
+
+
 class MarkerResult(Enum):
     WRITTEN = "the partition has its marker"
     RETRY = "send the marker again, to the leader of that time"
-    STOP = "another coordinator or a newer producer took over: send no more markers of the transaction"
+    RETRY_LATER = "the partition has a newer producer epoch: only an administrator can end its transaction"
+    STOP = "another coordinator took over: send no more markers of the transaction"
 
 
 # Every other error is retried: the partition's transaction stays open until it has its marker.
 _RESULTS: dict[Error, MarkerResult] = {
     Error.NONE: MarkerResult.WRITTEN,
     Error.TRANSACTION_COORDINATOR_FENCED: MarkerResult.STOP,
-    Error.INVALID_PRODUCER_EPOCH: MarkerResult.STOP,
+    Error.INVALID_PRODUCER_EPOCH: MarkerResult.RETRY_LATER,
 }
 
 EXPECTED_ERRORS = frozenset(
@@ -53,7 +58,16 @@ class TransactionMarkers:
     """`place` = partition of `__transaction_state` and its leader epoch, which is the coordinator epoch of the markers.
     `on_written` is called once, when no partition is left."""
 
-    __slots__ = ("_is_over", "_on_written", "coordinator_epoch", "left", "name", "state_partition", "transaction")
+    __slots__ = (
+        "_delay_ms",
+        "_is_over",
+        "_on_written",
+        "coordinator_epoch",
+        "left",
+        "name",
+        "state_partition",
+        "transaction",
+    )
 
     def __init__(
         self, name: str, transaction: Transaction, place: tuple[int, int], on_written: Callable[[], None]
@@ -64,6 +78,13 @@ class TransactionMarkers:
         self.left = set(transaction.partitions)
         self._on_written = on_written
         self._is_over = False
+        self._delay_ms = RETRY_AFTER_MS
+
+    def next_delay_ms(self) -> int:
+        """The delay before the next retry: it doubles each time, up to MAX_RETRY_AFTER_MS."""
+        delay_ms = self._delay_ms
+        self._delay_ms = min(2 * delay_ms, MAX_RETRY_AFTER_MS)
+        return delay_ms
 
     def written(self, partitions: Iterable[TopicPartition]) -> None:
         """These partitions have their marker, or do not exist any more."""

@@ -281,7 +281,7 @@ class Bench:
             member_id=fields.pop("member_id", ""),
             topics=list(topics.values()),
         )
-        return BenchCall(self.coordinator.txn_offset_commit(request))
+        return BenchCall(self.coordinator.txn_offset_commit(request, fields.get("guard")))
 
     async def end_transaction(self, committed: bool, producer_id: int = 7) -> None:
         """The leader appends the marker of the producer's transaction to the partition and tells the coordinator."""

@@ -11,7 +11,7 @@ from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.producers.transaction_verification import ALREADY_ONGOING, VerificationGuard
+from signalbox.storage.producers.transaction_verification import ALREADY_ONGOING, SWITCHED_OFF, VerificationGuard
 from signalbox.storage.segments.transaction_index import AbortedTransaction
 from tests.storage.workbench import NOW_MS, append, append_marker, append_transactional, batch, new_log, reopened
 
@@ -268,7 +268,7 @@ def test_a_coordinators_records_have_no_sequence(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     for _ in range(2):
         data = batch(2, producer_id=PID, sequence=-1, transactional=True)
-        log.append_as_leader(data, 0, NOW_MS, from_client=False)
+        log.append_admitted(log.admit_at_once(data, NOW_MS, from_client=False), 0, None, False, guard=SWITCHED_OFF)
     log.flush_appends()
     assert log.producers[PID].batches[-1] == (-1, -1, 3, 1, NOW_MS + 1)
     assert log.producers[PID].transaction_first_offset == 0
@@ -297,6 +297,16 @@ def test_a_marker_takes_the_guard_back(tmp_path: Path) -> None:
     guard = start(log)
     append_marker(log, PID)
     assert error_of(log, batch(1, producer_id=PID, transactional=True), guard) is Error.INVALID_TXN_STATE
+
+
+def test_a_coordinators_batch_does_not_open_a_transaction_behind_a_marker(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    guard = log.start_verification(PID, 0, -1, NOW_MS, raises_epochs=False)
+    append_marker(log, PID)
+    data = batch(2, producer_id=PID, sequence=-1, transactional=True)
+    admitted = log.admit_at_once(data, NOW_MS, from_client=False)
+    with pytest.raises(KafkaError, match="INVALID_TXN_STATE"):
+        log.append_admitted(admitted, 0, None, False, guard=guard)
 
 
 def test_a_batch_of_an_open_transaction_does_not_open_the_next_one(tmp_path: Path) -> None:

@@ -17,6 +17,9 @@ from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address
 from signalbox.client.failures import ClientFailure
 from signalbox.common.ids import TopicPartition
+from signalbox.configuration.configuration import NODE_CONFIG
+from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
+from signalbox.metadata.layout import DEFAULT_ENTITY
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from signalbox.protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -26,8 +29,9 @@ from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.transaction_components import LeadersInMetadata, PromisedProducerIds
-from tests.broker.handler_requests import cache_of
+from signalbox.wiring.transaction_components import LeadersInMetadata, PromisedProducerIds, verification_settings
+from tests.broker.handler_requests import LoadedConfigs, cache_of
+from tests.configuration.settings import config_of
 from tests.waiting import settle, until
 
 pytestmark = pytest.mark.spec("D5")
@@ -266,6 +270,14 @@ def test_librdkafka_fences_the_former_producer(cluster: Cluster) -> None:
 def test_leaders_are_those_of_the_metadata_that_are_alive(partition: int, leader: int | None) -> None:
     leaders = LeadersInMetadata(cache_of(topics={"t": {0: (1, [1]), 1: (-1, [1]), 2: (8, [8])}}))
     assert leaders(TopicPartition("t", partition)) == leader
+
+
+def test_verification_is_switched_off_while_the_broker_runs() -> None:
+    key = "transaction.partition.verification.enable"
+    static = config_of(add__partitions__to__txn__retry__backoff__ms="30").values
+    for configs, is_enabled in (({}, True), ({f"brokers/{DEFAULT_ENTITY}": {key: "false"}}, False)):
+        settings = verification_settings(DynamicBrokerConfig(LoadedConfigs(configs), 1, NODE_CONFIG, static))
+        assert (settings.is_enabled(), settings.retry_backoff_ms, settings.retry_for_ms) == (is_enabled, 30, 100)
 
 
 class Blocks(ProducerIdBlocks):

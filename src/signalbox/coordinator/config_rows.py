@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Value, at_least, between
+from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, Value, at_least, between
 
 _INT_MAX = 2**31 - 1
 _I, _L = ConfigType.INT, ConfigType.LONG
@@ -64,6 +64,16 @@ COORDINATOR_CONFIG = ConfigTable(
                   "The interval in milliseconds at which transactions that have timed out are aborted.", at_least(1)),
         ConfigRow("transaction.remove.expired.transaction.cleanup.interval.ms", _I, 3_600_000,
                   "The interval in milliseconds at which expired transactional ids are removed.", at_least(1)),
+        ConfigRow("transaction.partition.verification.enable", ConfigType.BOOLEAN, True,
+                  "Whether a leader asks the transaction coordinator before it appends the first batch of a transaction"
+                  " (KIP-890). Producers of transaction version 2 are always verified.",
+                  dynamic=Dynamic.CLUSTER_WIDE),
+        ConfigRow("add.partitions.to.txn.retry.backoff.ms", _I, 20,
+                  "The time in milliseconds after which a leader asks the transaction coordinator again while the"
+                  " previous transaction of a producer is being completed.", at_least(1)),
+        ConfigRow("add.partitions.to.txn.retry.backoff.max.ms", _I, 100,
+                  "The time in milliseconds after which a leader no longer asks again and returns"
+                  " CONCURRENT_TRANSACTIONS to the producer.", at_least(0)),
         ConfigRow("transactional.id.expiration.ms", _I, 604_800_000,
                   "The time in milliseconds after its last transaction for which the state of a transactional id is"
                   " kept.", at_least(1)),

@@ -48,7 +48,8 @@ class Decision(Generic[R]):
     `on_failure`: called with the error that the client gets, before the response.
     `replayed` = False: the decision itself updates the state that these records describe.
     `atomic` = False: the records may be split into several batches.
-    `producer`: the id and epoch of the producer in whose transaction the records are written; they are one batch."""
+    `producer`: the id and epoch of the producer in whose transaction the records are written; they are one batch.
+    `guard`: of the transaction's verification, from `CoordinatorLog.start_verification`."""
 
     response: R
     records: list[CoordinatorRecord] = field(default_factory=list)
@@ -57,6 +58,7 @@ class Decision(Generic[R]):
     replayed: bool = True
     atomic: bool = True
     producer: tuple[int, int] | None = None
+    guard: object | None = None
 
 
 def nothing() -> Decision[None]:

@@ -167,8 +167,18 @@ class GroupCoordinator:
         )
         return committed.recover(KafkaError, rejected)
 
-    def txn_offset_commit(self, request: TxnOffsetCommitRequest) -> Promise[TxnOffsetCommitResponse]:
-        """As `offset_commit`, in the transaction of the request's producer."""
+    def start_verification(self, group_id: str, producer: tuple[int, int], *, raises_epochs: bool) -> object:
+        """The guard for `txn_offset_commit`, to be taken before the transaction (producer id and epoch) is verified.
+        Raises KafkaError with the error for the client."""
+        try:
+            return self._runtime.start_verification(self.partition_for(group_id), producer, raises_epochs=raises_epochs)
+        except KafkaError as rejection:
+            raise KafkaError(client_error_for(rejection.error)) from rejection
+
+    def txn_offset_commit(
+        self, request: TxnOffsetCommitRequest, guard: object | None = None
+    ) -> Promise[TxnOffsetCommitResponse]:
+        """As `offset_commit`, in the transaction of the request's producer. `guard`: from `start_verification`."""
 
         def rejected(rejection: KafkaError) -> TxnOffsetCommitResponse:
             too_large = rejection.error in TOO_LARGE
@@ -183,7 +193,7 @@ class GroupCoordinator:
             partition, lambda shard: shard.offset_delete.delete_before_commit(request.group_id, topics)
         )
         committed = self._runtime.write(
-            partition, lambda shard: shard.txn_offset_commit.commit(request, shard.now_ms(), self._cache.image)
+            partition, lambda shard: shard.txn_offset_commit.commit(request, shard.now_ms(), self._cache.image, guard)
         )
         return committed.recover(KafkaError, rejected)
 

@@ -145,6 +145,14 @@ class CoordinatorRuntime(Generic[S]):
         context = self._contexts.get(partition)
         return Error.NOT_COORDINATOR if context is None else context.rejection
 
+    def start_verification(self, partition: int, producer: tuple[int, int], *, raises_epochs: bool) -> object:
+        """The guard for a write in the producer's transaction (`CoordinatorLog.start_verification`). Raises KafkaError
+        as `write` fails."""
+        rejection = self.rejection(partition)
+        if rejection is not Error.NONE:
+            raise KafkaError(rejection)
+        return self._log.start_verification(partition, producer, raises_epochs=raises_epochs)
+
     def write(self, partition: int, decide: Callable[[S], Decision[R]]) -> Promise[R]:
         """Call `decide` with the shard and write its records. Fails with COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
         the KafkaError that `decide` raises, or the log's error (see `write_errors`)."""

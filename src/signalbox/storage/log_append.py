@@ -104,7 +104,7 @@ class LogAppends(AppendQueue):
     ) -> LogAppendInfo:
         """Assigns the next offsets to an admitted batch and queues it; KafkaError if its producer may not append it.
 
-        `guard`: from `start_verification`, for transactional batches; a client needs one, a coordinator does not.
+        `guard`: from `start_verification`; every transactional batch of data needs one.
 
         `flush_appends` calls `on_written` with the result. A large mutable batch is patched in place; the caller may
         reuse the buffer after the call. With `from_client` True the write of a large batch yields.
@@ -202,11 +202,11 @@ class LogAppends(AppendQueue):
             duplicate = body.producers.duplicate_of(producer_id, producer_epoch, sequence, last_sequence)
             if duplicate is not None:
                 return duplicate
-            if is_transactional and guard is None:
-                raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transaction without transactional id")
+        if is_transactional and guard is None:
+            raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transaction without transactional id")
         is_first = is_transactional and not body.producers.has_ongoing_transaction(producer_id, producer_epoch)
         body.producers.check_epoch(producer_id, producer_epoch)  # first: its error does not end the producer
-        if is_first and guard not in (None, SWITCHED_OFF) and not body.verifications.confirms(producer_id, guard):
+        if is_first and guard is not SWITCHED_OFF and not body.verifications.confirms(producer_id, guard):
             raise KafkaError(Error.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
         body.producers.check(
             producer_id, producer_epoch, sequence, is_transactional=is_transactional, checks_sequence=from_client

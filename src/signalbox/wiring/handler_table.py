@@ -248,7 +248,9 @@ def _transaction_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Han
         ApiKey.ADD_OFFSETS_TO_TXN: AddOffsetsToTxnHandler(transactions, groups, authorizer),
         ApiKey.END_TXN: EndTxnHandler(transactions, authorizer),
         ApiKey.WRITE_TXN_MARKERS: WriteTxnMarkersHandler(replicas, authorizer, timeout_ms, peers, groups),
-        ApiKey.TXN_OFFSET_COMMIT: TxnOffsetCommitHandler(groups, cache, authorizer, data.transactions.verifier),
+        ApiKey.TXN_OFFSET_COMMIT: TxnOffsetCommitHandler(
+            groups, cache, authorizer, data.transactions.verifier, data.transactions.produce.settings
+        ),
         ApiKey.DESCRIBE_PRODUCERS: DescribeProducersHandler(replicas, cache, authorizer),
         ApiKey.DESCRIBE_TRANSACTIONS: DescribeTransactionsHandler(transactions, authorizer),
         ApiKey.LIST_TRANSACTIONS: ListTransactionsHandler(transactions, authorizer),

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.transactions.transaction_verifier import TransactionVerifier
-from signalbox.broker.transactions.transactional_produce import TransactionalProduce
+from signalbox.broker.transactions.transactional_produce import TransactionalProduce, VerificationSettings
 from signalbox.client.inter_broker.transaction_channels import TransactionChannels
 from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import TRANSACTIONS_TOPIC
 from signalbox.common.waiting.promise import Promise
+from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.coordinator.config_rows import TRANSACTION_RUNTIME_KEYS, RuntimeSettings, TransactionSettings
 from signalbox.coordinator.group_coordinator import partition_for
 from signalbox.coordinator.ports import Timer
@@ -49,8 +50,20 @@ def build_transactions(
     return TransactionComponents(
         coordinator=open_transaction_coordinator(context, replicas, producer_ids, connector),
         verifier=verifier,
-        produce=TransactionalProduce(replicas, verifier),
+        produce=TransactionalProduce(replicas, verifier, verification_settings(context.dynamic)),
         verification_channels=channels,
+    )
+
+
+def verification_settings(dynamic: DynamicBrokerConfig) -> VerificationSettings:
+    """Verification is switched on and off while the broker runs."""
+    retry_backoff_ms, retry_for_ms = (
+        dynamic.values[f"add.partitions.to.txn.retry.backoff.{key}"] for key in ("ms", "max.ms")
+    )
+    assert isinstance(retry_backoff_ms, int)
+    assert isinstance(retry_for_ms, int)
+    return VerificationSettings(
+        lambda: bool(dynamic.values["transaction.partition.verification.enable"]), retry_backoff_ms, retry_for_ms
     )
 
 

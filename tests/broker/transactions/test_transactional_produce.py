@@ -154,7 +154,7 @@ def test_partitions_that_are_led_elsewhere_are_not_verified(leader: Leader) -> N
 
 
 def test_verification_can_be_switched_off_but_adding_partitions_cannot(leader: Leader) -> None:
-    leader.produce.settings.is_enabled = False
+    leader.produce.settings.is_enabled = lambda: False
     verified = leader.produce.verify("t", 11, BATCHES).result()
     assert verified.guard_by_partition == dict.fromkeys(BATCHES, SWITCHED_OFF)
     assert leader.append(verified) is Error.NONE

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.coordinator.bench import Bench, BenchCall, settle, transcript
 
-from signalbox.protocol.error_table import Error
+from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import iter_batch_headers
 
 pytestmark = pytest.mark.spec("D5")
@@ -42,6 +42,20 @@ async def test_the_records_are_a_batch_of_the_producers_transaction() -> None:
     headers = [(row.is_transactional, row.producer_id, row.producer_epoch) for row in iter_batch_headers(log)]
     assert headers == [(False, -1, -1), (True, 7, 3), (True, 8, 3), (False, -1, -1)]
     assert [row.base_sequence for row in iter_batch_headers(log)] == [-1, -1, -1, -1]
+
+
+@transcript
+async def test_the_records_are_appended_with_the_guard_of_their_transaction() -> None:
+    bench = await Bench().start()
+    first, second = object(), object()
+    for guard, offset in ((first, 1), (first, 2), (second, 3)):
+        bench.txn_commit({("t", 0): offset}, guard=guard)
+    await settle()
+    assert bench.log.guards == [first, second]
+    assert bench.coordinator.start_verification("g", (7, 3), raises_epochs=True) == (7, 3)
+    bench.coordinator.on_resigned(0)
+    with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+        bench.coordinator.start_verification("g", (7, 3), raises_epochs=True)
 
 
 @pytest.mark.parametrize("ended_before", [True, False])

@@ -16,7 +16,7 @@ NOT_ENOUGH_REPLICAS makes every producer retry without new metadata.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from signalbox.broker.transactions.transaction_verifier import Errors, ProducerTransaction, TransactionVerifier
@@ -45,10 +45,11 @@ ProducerBatches = Mapping[tuple[str, int], tuple[int, int, int]]  # producer id,
 
 @dataclass(slots=True)
 class VerificationSettings:
-    """Kafka's keys `transaction.partition.verification.enable`, `add.partitions.to.txn.retry.backoff.ms`, `....max.ms`;
-    the first is dynamic."""
+    """Kafka's keys `transaction.partition.verification.enable`, which is dynamic, and
+    `add.partitions.to.txn.retry.backoff.ms` and `.max.ms`. Producers that leave it to brokers to add partitions are
+    always verified."""
 
-    is_enabled: bool = True
+    is_enabled: Callable[[], bool] = lambda: True
     retry_backoff_ms: int = 20
     retry_for_ms: int = 100
 
@@ -87,7 +88,7 @@ class TransactionalProduce:
     def verify(self, transactional_id: str, api_version: int, batches: ProducerBatches) -> Promise[Verified]:
         """The verification of `batches` (`transactional_batches`) of a Produce request of this version."""
         adds_partitions = api_version >= _ADDS_PARTITIONS_FROM
-        if not (self.settings.is_enabled or adds_partitions) or not batches:
+        if not (self.settings.is_enabled() or adds_partitions) or not batches:
             return Promise.of(Verified(dict.fromkeys(batches, SWITCHED_OFF)))
         producer_id, producer_epoch, _ = next(iter(batches.values()))
         transaction = ProducerTransaction(transactional_id, producer_id, producer_epoch, adds_partitions)

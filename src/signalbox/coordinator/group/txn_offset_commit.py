@@ -61,9 +61,9 @@ class TxnOffsetCommit:
         self._settings = settings
 
     def commit(
-        self, request: TxnOffsetCommitRequest, now_ms: int, image: MetadataImage
+        self, request: TxnOffsetCommitRequest, now_ms: int, image: MetadataImage, guard: object | None = None
     ) -> Decision[TxnOffsetCommitResponse]:
-        """Raises KafkaError if the group rejects the whole commit."""
+        """Raises KafkaError if the group rejects the whole commit. `guard`: of the transaction's verification."""
         self._check(request)
         records: list[CoordinatorRecord] = []
 
@@ -93,6 +93,7 @@ class TxnOffsetCommit:
             effects=[settle],
             on_failure=lambda error: settle(),
             producer=(request.producer_id, request.producer_epoch),
+            guard=guard,
         )
 
     def _check(self, request: TxnOffsetCommitRequest) -> None:

@@ -7,11 +7,13 @@ import pytest
 
 from signalbox.broker.handlers.groups.txn_offset_commit import TxnOffsetCommitHandler
 from signalbox.broker.transactions.transaction_verifier import Errors, ProducerTransaction, TransactionVerifier
+from signalbox.broker.transactions.transactional_produce import VerificationSettings
 from signalbox.common.ids import TopicPartition
 from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.group_coordinator import GroupCoordinator
-from signalbox.protocol.error_table import Error
+from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from signalbox.storage.producers.transaction_verification import ALREADY_ONGOING, SWITCHED_OFF, VerificationGuard
 from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to, topic_id
 
 pytestmark = pytest.mark.spec("D5")
@@ -26,12 +28,24 @@ class Coordinator(GroupCoordinator):
     def __init__(self, error: Error = Error.NONE) -> None:
         self.error = error
         self.requests: list[TxnOffsetCommitRequest] = []
+        self.guard: object = VerificationGuard()
+        self.guards: list[object | None] = []
+        self.rejection = Error.NONE
+
+    def start_verification(self, group_id: str, producer: tuple[int, int], *, raises_epochs: bool) -> object:
+        assert (group_id, producer) == ("g", (7, 3))
+        if self.rejection is not Error.NONE:
+            raise KafkaError(self.rejection)
+        return self.guard
 
     def partition_for(self, group_id: str) -> int:
         return 4
 
-    def txn_offset_commit(self, request: TxnOffsetCommitRequest) -> Promise[TxnOffsetCommitResponse]:
+    def txn_offset_commit(
+        self, request: TxnOffsetCommitRequest, guard: object | None = None
+    ) -> Promise[TxnOffsetCommitResponse]:
         self.requests.append(request)
+        self.guards.append(guard)
         topic, partition = (
             TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic,
             TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition,
@@ -65,6 +79,8 @@ def commit(
     authorizer: Any = ALLOW_ALL,
     names: tuple[str, ...] = ("t",),
     verifier: Verifier | None = None,
+    *,
+    is_enabled: bool = True,
 ) -> Any:
     body = TxnOffsetCommitRequest(
         transactional_id="tx",
@@ -76,7 +92,8 @@ def commit(
             for name in names
         ],
     )
-    handler = TxnOffsetCommitHandler(coordinator, cache_of(topics=TOPICS), authorizer, verifier or Verifier())
+    settings = VerificationSettings(lambda: is_enabled)
+    handler = TxnOffsetCommitHandler(coordinator, cache_of(topics=TOPICS), authorizer, verifier or Verifier(), settings)
     return response_to(handler, request_of(body, version))
 
 
@@ -127,6 +144,34 @@ def test_the_partition_of_the_group_is_verified_or_from_version_5_on_added(versi
     commit(Coordinator(), version, verifier=verifier)
     partition = TopicPartition("__consumer_offsets", 4)
     assert verifier.calls == [(ProducerTransaction("tx", 7, 3, version == 5), [partition])]
+
+
+def test_the_offsets_are_appended_with_the_guard_that_was_taken_before_the_verification() -> None:
+    coordinator = Coordinator()
+    commit(coordinator, 4)
+    assert coordinator.guards == [coordinator.guard]
+
+
+def test_an_open_transaction_is_not_verified_again() -> None:
+    coordinator, verifier = Coordinator(), Verifier()
+    coordinator.guard = ALREADY_ONGOING
+    assert errors(commit(coordinator, 5, verifier=verifier)) == [Error.NONE]
+    assert (coordinator.guards, verifier.calls) == ([ALREADY_ONGOING], [])
+
+
+def test_verification_can_be_switched_off_but_adding_the_partition_cannot() -> None:
+    coordinator, verifier = Coordinator(), Verifier()
+    commit(coordinator, 4, verifier=verifier, is_enabled=False)
+    assert (coordinator.guards, verifier.calls) == ([SWITCHED_OFF], [])
+    commit(coordinator, 5, verifier=verifier, is_enabled=False)
+    assert len(verifier.calls) == 1
+
+
+def test_a_group_coordinator_that_does_not_lead_the_partition_asks_nobody() -> None:
+    coordinator, verifier = Coordinator(), Verifier()
+    coordinator.rejection = Error.NOT_COORDINATOR
+    assert errors(commit(coordinator, 4, verifier=verifier)) == [Error.NOT_COORDINATOR]
+    assert (coordinator.requests, verifier.calls) == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """TxnOffsetCommit (28): offsets of a group in a producer's transaction. KIP-98, KIP-447, KIP-890. Versions 0-6.
 
 Needs WRITE on the transactional id, READ on the group and on each topic. The group's coordinator stores the offsets;
-they count when the transaction is committed. Before that the transaction coordinator is asked whether the partition of
-`__consumer_offsets` is in the transaction; from version 5 on it is added. If it cannot be asked, the error is
-COORDINATOR_LOAD_IN_PROGRESS, as in Kafka: the producer retries with the same group coordinator.
+they count when the transaction is committed. Before the first offsets of a transaction are appended, the transaction
+coordinator is asked whether the partition of `__consumer_offsets` is in the transaction; from version 5 on it is added.
+A marker that is written meanwhile makes the append fail with INVALID_TXN_STATE. If the coordinator cannot be asked, the
+error is COORDINATOR_LOAD_IN_PROGRESS, as in Kafka: the producer retries with the same group coordinator.
 Version notes: topic ids from 6 on, which the handler resolves to names. CONCURRENT_TRANSACTIONS from 5 on and
 TRANSACTION_ABORTABLE from 4 on; earlier versions have COORDINATOR_LOAD_IN_PROGRESS and INVALID_TXN_STATE. Before
 version 2 COORDINATOR_LOAD_IN_PROGRESS is COORDINATOR_NOT_AVAILABLE: those clients fail on it (KAFKA-7296).
@@ -14,15 +15,17 @@ from __future__ import annotations
 from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import may, require_group, require_transactional_id
 from signalbox.broker.transactions.transaction_verifier import Errors, ProducerTransaction, TransactionVerifier
+from signalbox.broker.transactions.transactional_produce import VerificationSettings
 from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache
-from signalbox.protocol.error_table import Error
+from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
+from signalbox.storage.producers.transaction_verification import ALREADY_ONGOING, SWITCHED_OFF
 
 _TOPIC_IDS_FROM = 6
 _ADDS_PARTITIONS_FROM = 5
@@ -41,7 +44,9 @@ class TxnOffsetCommitHandler:
         cache: MetadataCache,
         authorizer: Authorizer,
         verifier: TransactionVerifier,
+        settings: VerificationSettings,
     ) -> None:
+        self._settings = settings
         self._verifier = verifier
         self._coordinator = coordinator
         self._cache = cache
@@ -73,20 +78,30 @@ class TxnOffsetCommitHandler:
 
     def _verified_commit(self, request: ApiRequest) -> Promise[TxnOffsetCommitResponse]:
         body: TxnOffsetCommitRequest = request.body
-        version = request.header.api_version
+        version, producer = request.header.api_version, (body.producer_id, body.producer_epoch)
+        adds_partitions = version >= _ADDS_PARTITIONS_FROM
+
+        def rejected(error: Error) -> TxnOffsetCommitResponse:
+            return TxnOffsetCommitResponse(topics=[_rejected(topic, error) for topic in body.topics])
+
+        if not (self._settings.is_enabled() or adds_partitions):
+            return self._coordinator.txn_offset_commit(body, SWITCHED_OFF)
+        try:
+            guard = self._coordinator.start_verification(body.group_id, producer, raises_epochs=adds_partitions)
+        except KafkaError as rejection:
+            return Promise.of(rejected(rejection.error))
+        if guard is ALREADY_ONGOING:
+            return self._coordinator.txn_offset_commit(body, guard)
         partition = TopicPartition(OFFSETS_TOPIC, self._coordinator.partition_for(body.group_id))
-        transaction = ProducerTransaction(
-            body.transactional_id, body.producer_id, body.producer_epoch, version >= _ADDS_PARTITIONS_FROM
-        )
+        transaction = ProducerTransaction(body.transactional_id, *producer, adds_partitions)
         response: Promise[TxnOffsetCommitResponse] = Promise()
 
         def commit(errors: Errors) -> None:
             error = errors.get(partition, Error.NONE)
             if error is not Error.NONE:
-                error = _error_for_version(error, version)
-                response.complete(TxnOffsetCommitResponse(topics=[_rejected(topic, error) for topic in body.topics]))
+                response.complete(rejected(_error_for_version(error, version)))
             else:
-                self._coordinator.txn_offset_commit(body).then(response.complete)
+                self._coordinator.txn_offset_commit(body, guard).then(response.complete)
 
         self._verifier.verify(transaction, [partition]).then(commit)
         return response

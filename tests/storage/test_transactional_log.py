@@ -7,6 +7,7 @@ import pytest
 
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.transaction_marker import TransactionMarker, encode_marker
+from signalbox.storage import log_body
 from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
@@ -197,6 +198,19 @@ def test_truncation_into_an_older_segment_cuts_its_index(tmp_path: Path) -> None
     after.flush()
     entries = [entry for segment in after.body.segments for entry in after.body.transaction_index(segment).entries()]
     assert entries == [AbortedTransaction(1, 0, 2, 1)]
+
+
+def test_a_segment_is_rolled_when_its_transaction_index_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_body, "MAX_ENTRIES", 2)
+    log = new_log(tmp_path)
+    for number in range(5):
+        append_transactional(log, PID, sequence=number)
+        append_marker(log, PID, is_commit=False)
+    assert [len(log.body.transaction_index(segment)) for segment in log.body.segments] == [2, 2, 1]
+    commit(log)
+    assert aborted_in(log, 0) == [0, 2]
 
 
 def test_deleted_segments_take_their_index_along(tmp_path: Path) -> None:

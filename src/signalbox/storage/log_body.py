@@ -32,7 +32,7 @@ from signalbox.storage.producers.transaction_verification import TransactionVeri
 from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from signalbox.storage.segments.segment_list import SegmentList
 from signalbox.storage.segments.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_BYTES
-from signalbox.storage.segments.transaction_index import AbortedTransaction, TransactionIndex
+from signalbox.storage.segments.transaction_index import MAX_ENTRIES, AbortedTransaction, TransactionIndex
 
 logger = logging.getLogger(__name__)
 
@@ -183,8 +183,11 @@ class LogBody:
 
     def add_aborted(self, aborted: AbortedTransaction) -> None:
         """A marker that ends the active segment aborts a transaction."""
-        self.segments.active.transaction_index.append(aborted)
+        index = self.segments.active.transaction_index
+        index.append(aborted)
         self.may_have_aborted = True
+        if len(index) >= MAX_ENTRIES:
+            self._last_offset_allowed = -1  # `is_full_for`: the next batch begins a segment
 
     def aborted_transactions(self, fetch_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions with records from `fetch_offset` to `end_offset` (exclusive)."""

@@ -1,4 +1,6 @@
+import os
 import struct
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -114,3 +116,30 @@ def test_a_corrupt_file_is_rejected(tmp_path: Path, content: bytes) -> None:
     index.may_be_on_disk()
     with pytest.raises(ValueError, match="txnindex"):
         index.load(DISK, 100)
+
+
+class RenamingFileSystem(RealFileSystem):
+    """Another thread renames each file just before it is opened."""
+
+    def open(self, path: str, create: bool = False) -> int:
+        os.rename(path, f"{path}.deleted")
+        return super().open(path, create)
+
+
+def test_a_file_that_is_removed_while_it_is_synced(tmp_path: Path) -> None:
+    index = index_at(tmp_path, *ENTRIES)
+    index.save(DISK)
+    index.sync(RenamingFileSystem())
+    assert [file.suffix for file in tmp_path.iterdir()] == [".deleted"]
+
+
+def test_an_entry_takes_its_four_numbers_of_memory(tmp_path: Path) -> None:
+    index, count = index_at(tmp_path), 10_000
+    tracemalloc.start()
+    try:
+        for offset in range(count):
+            index.append(AbortedTransaction(9, offset, offset, offset + 1))
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert used < 48 * count

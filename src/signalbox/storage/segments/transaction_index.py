@@ -4,12 +4,14 @@
 
 The last offset is the marker's; the last stable offset is the one after the marker was appended. Entries are in the
 order of the markers. A segment without aborted transactions has no file. The index of the active segment is in memory
-and is saved with the other indexes; after a crash it is rebuilt from the log.
+and is saved with the other indexes; after a crash it is rebuilt from the log. An entry takes 32 bytes of memory. The
+segment is rolled at MAX_ENTRIES, since a closed segment's index is read and written in one piece.
 """
 
 from __future__ import annotations
 
 import os
+from array import array
 from bisect import bisect_left
 from struct import Struct
 from typing import NamedTuple
@@ -19,6 +21,7 @@ from signalbox.storage.files.file_system import FileSystem, write_fully
 _VERSION = 0
 _ENTRY = Struct(">hqqqq")
 ENTRY_SIZE_BYTES = _ENTRY.size
+MAX_ENTRIES = 65_536
 
 
 class AbortedTransaction(NamedTuple):
@@ -33,28 +36,36 @@ class AbortedTransaction(NamedTuple):
 class TransactionIndex:
     """`is_loaded`: the entries are in memory; otherwise `load` must come first."""
 
-    __slots__ = ("_entries", "_saved", "is_loaded", "path")
+    __slots__ = ("_columns", "_last_offsets", "_saved", "is_loaded", "path")
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.is_loaded = True
-        self._entries: list[AbortedTransaction] = []
         self._saved = 0
+        self.is_loaded = True
+        self._set_columns()
+
+    def _set_columns(self) -> None:
+        """The fields of the entries, one array per field."""
+        self._columns = tuple(array("q") for _ in AbortedTransaction._fields)
+        self._last_offsets = self._columns[AbortedTransaction._fields.index("last_offset")]
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._last_offsets)
+
+    def _entry(self, slot: int) -> AbortedTransaction:
+        return AbortedTransaction(*(column[slot] for column in self._columns))
 
     def append(self, aborted: AbortedTransaction) -> None:
         """Adds a transaction whose marker is behind all others."""
-        self._entries.append(aborted)
+        for column, value in zip(self._columns, aborted, strict=True):
+            column.append(value)
 
     def overlapping(self, fetch_offset: int, end_offset: int) -> tuple[list[AbortedTransaction], bool]:
         """The transactions with records from `fetch_offset` to `end_offset` (exclusive), and whether later segments
         have no more of them."""
         overlapping: list[AbortedTransaction] = []
-        entries = self._entries
-        for slot in range(bisect_left(entries, fetch_offset, key=_last_offset), len(entries)):
-            aborted = entries[slot]
+        for slot in range(bisect_left(self._last_offsets, fetch_offset), len(self)):
+            aborted = self._entry(slot)
             if aborted.first_offset < end_offset:
                 overlapping.append(aborted)
             if aborted.last_stable_offset >= end_offset:
@@ -63,32 +74,36 @@ class TransactionIndex:
 
     def truncate_to(self, offset: int) -> None:
         """Removes the transactions whose markers are at `offset` or later."""
-        del self._entries[bisect_left(self._entries, offset, key=_last_offset) :]
-        self._saved = min(self._saved, len(self._entries))
+        keep = bisect_left(self._last_offsets, offset)
+        for column in self._columns:
+            del column[keep:]
+        self._saved = min(self._saved, keep)
 
     def entries(self) -> list[AbortedTransaction]:
         """All entries."""
-        return list(self._entries)
+        return [self._entry(slot) for slot in range(len(self))]
 
     def save(self, file_system: FileSystem) -> None:
         """Updates the file: adds the entries since the last save and cuts off truncated ones."""
-        if not self.is_loaded or (self._saved == len(self._entries) and not self._has_longer_file()):
+        if not self.is_loaded or (self._saved == len(self) and not self._has_longer_file()):
             return
-        data = b"".join(_ENTRY.pack(_VERSION, *aborted) for aborted in self._entries[self._saved :])
+        unsaved = zip(*(column[self._saved :] for column in self._columns), strict=True)
+        data = b"".join(_ENTRY.pack(_VERSION, *fields) for fields in unsaved)
         fd = file_system.open(self.path, create=True)
         try:
             write_fully(file_system, fd, data, self._saved * ENTRY_SIZE_BYTES)
             if self._has_longer_file():
-                file_system.truncate(fd, len(self._entries) * ENTRY_SIZE_BYTES)
+                file_system.truncate(fd, len(self) * ENTRY_SIZE_BYTES)
         finally:
             file_system.close(fd)
-        self._saved = len(self._entries)
+        self._saved = len(self)
 
     def sync(self, file_system: FileSystem) -> None:
-        """Makes the file durable, if there is one. In any thread."""
-        if not os.path.exists(self.path):
+        """Makes the file durable, if there is one. In any thread: the file may be removed meanwhile."""
+        try:
+            fd = file_system.open(self.path)
+        except FileNotFoundError:
             return
-        fd = file_system.open(self.path)
         try:
             file_system.fsync(fd)
         finally:
@@ -97,25 +112,30 @@ class TransactionIndex:
     def load(self, file_system: FileSystem, base_offset: int) -> None:
         """Reads the file; without a file there are no entries. ValueError if it cannot be the index of the segment at
         `base_offset` and must be rebuilt."""
-        entries: list[AbortedTransaction] = []
+        loaded = TransactionIndex(self.path)
+        previous_offset = -1
         if os.path.exists(self.path):
             for version, *fields in _ENTRY.iter_unpack(self._read(file_system)):
                 aborted = AbortedTransaction(*fields)
                 if version != _VERSION or aborted.last_offset < max(base_offset, aborted.first_offset):
                     raise ValueError(f"{self.path}: invalid entry {aborted} of version {version}")
-                if entries and aborted.last_offset <= entries[-1].last_offset:
+                if aborted.last_offset <= previous_offset:
                     raise ValueError(f"{self.path}: entries do not ascend")
-                entries.append(aborted)
-        self._entries, self._saved, self.is_loaded = entries, len(entries), True
+                previous_offset = aborted.last_offset
+                loaded.append(aborted)
+        self._columns, self._last_offsets = loaded._columns, loaded._last_offsets
+        self._saved, self.is_loaded = len(loaded), True
 
     def release(self) -> None:
         """Frees the memory of saved entries, which can be loaded again."""
-        if self._entries:
-            self._entries, self._saved, self.is_loaded = [], 0, False
+        if len(self):
+            self._set_columns()
+            self._saved, self.is_loaded = 0, False
 
     def clear(self) -> None:
         """Removes all entries; the next save empties the file."""
-        self._entries, self._saved, self.is_loaded = [], 0, True
+        self._set_columns()
+        self._saved, self.is_loaded = 0, True
 
     def may_be_on_disk(self) -> None:
         """The segment's file existed before: so may the index."""
@@ -132,8 +152,4 @@ class TransactionIndex:
         return data
 
     def _has_longer_file(self) -> bool:
-        return os.path.exists(self.path) and os.path.getsize(self.path) > len(self._entries) * ENTRY_SIZE_BYTES
-
-
-def _last_offset(aborted: AbortedTransaction) -> int:
-    return aborted.last_offset
+        return os.path.exists(self.path) and os.path.getsize(self.path) > len(self) * ENTRY_SIZE_BYTES

@@ -190,6 +190,10 @@ class LogAppends(AppendQueue):
         verifications = self._body.verifications
         return verifications.start(producer_id, producer_epoch, sequence, now_ms, raises_epochs=raises_epochs)
 
+    def abandon_verification(self, producer_id: int, guard: VerificationGuard) -> None:
+        """A batch that would have been appended with `guard` was rejected for good."""
+        self._body.verifications.abandon(producer_id, guard)
+
     def _check_producer(
         self, header: tuple[int, ...], *, from_client: bool, guard: VerificationGuard | None
     ) -> SequenceRange | None:

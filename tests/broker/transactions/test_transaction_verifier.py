@@ -129,6 +129,26 @@ def test_the_latest_epoch_of_a_producer_is_verified() -> None:
 
 
 @pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (ProducerTransaction("t", 5, 32_766, True), ProducerTransaction("t", 6, 0, True)),  # a new producer id
+        (ProducerTransaction("t", 5, 1, False), ProducerTransaction("t", 5, 1, True)),
+    ],
+)
+def test_a_request_that_cannot_be_compared_is_retried_by_its_producer(
+    earlier: ProducerTransaction, later: ProducerTransaction
+) -> None:
+    channels = RecordedChannels()
+    verifying = verifier(channels)
+    verifying.verify(transaction("u"), [A0])
+    replaced, verified = verifying.verify(earlier, [A0]), verifying.verify(later, [A0])
+    assert result(replaced) == {A0: Error.NETWORK_EXCEPTION}
+    channels.answer(0, {})
+    channels.answer(1, {})
+    assert result(verified) == {}
+
+
+@pytest.mark.parametrize(
     ("response", "error"),
     [
         (ConnectionError("lost"), Error.NETWORK_EXCEPTION),

@@ -117,6 +117,18 @@ def test_errors_in_the_producers_words(leader: Leader, answered: Error, version:
     assert [rejection.error for rejection in verified.errors.values()] == [error, error]
 
 
+@pytest.mark.parametrize(
+    ("error", "kept"), [(Error.INVALID_PRODUCER_ID_MAPPING, 0), (Error.COORDINATOR_LOAD_IN_PROGRESS, 3)]
+)
+def test_producer_ids_that_the_coordinator_does_not_have_leave_nothing(leader: Leader, error: Error, kept: int) -> None:
+    for producer_id in range(3):
+        leader.produce.verify("t", 11, {KEY0: (producer_id, 0, 0)})
+        leader.channels.answer(-1, {P0: error})
+    log = leader.cluster.brokers[1].partition().log
+    assert log is not None
+    assert len(log.body.verifications) == kept
+
+
 def test_a_lost_connection(leader: Leader) -> None:
     verification = leader.produce.verify("t", 12, BATCHES)
     leader.channels.sent[0][2](ConnectionError("lost"))

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from signalbox.client.connection.connection import ClientConnection, connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address
 from signalbox.client.failures import ConnectFailed, ConnectionLost, VersionUnsupported
+from signalbox.client.inter_broker import transaction_channels
 from signalbox.client.inter_broker.transaction_channels import TransactionChannels
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
@@ -84,5 +86,25 @@ def test_unreachable_and_unknown_brokers() -> None:
         await cluster.brokers[1].stop()
         assert isinstance(await send(1), ConnectFailed)
         assert isinstance(await send(9), LookupError)
+
+    with_channels(test)
+
+
+def test_a_connection_whose_session_ends_soon_is_replaced_and_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[ClientConnection] = []
+
+    async def recorded(*args: Any) -> ClientConnection:
+        opened.append(await connect(*args))
+        return opened[-1]
+
+    monkeypatch.setattr(transaction_channels, "connect", recorded)
+
+    async def test(cluster: LoopbackCluster, send: Send) -> None:
+        await send(1)
+        opened[0].leaving = True
+        assert isinstance(await send(1), WriteTxnMarkersResponse)
+        assert cluster.brokers[1].connections == 2
+        assert opened[0].is_open
+        opened[0].close()
 
     with_channels(test)

@@ -1,5 +1,7 @@
 """The producer states of KIP-98, as in ProducerStateManager: which batches are admitted, repeated or rejected."""
 
+import tracemalloc
+
 import pytest
 
 from signalbox.protocol.error_table import Error, KafkaError
@@ -140,6 +142,22 @@ def test_the_oldest_open_or_unreplicated_transaction_is_the_first_unstable_offse
     assert [states.first_unstable_offset(high_watermark) for high_watermark in (13, 14, 15)] == [10, 10, 12]
     states.end_transaction(3, 0, 7, 1000, 15)
     assert [states.first_unstable_offset(high_watermark) for high_watermark in (15, 16)] == [12, NO_UNSTABLE_OFFSET]
+
+
+@pytest.mark.spec("D5")
+def test_the_first_unstable_offset_copies_no_markers() -> None:
+    states = ProducerStates()
+    for offset in range(10_000):
+        begin(states, offset, offset)
+        states.end_transaction(offset, 0, 7, 1000, 20_000 + offset)
+    assert states.first_unstable_offset(20_001) == 1
+    tracemalloc.start()
+    try:
+        assert states.first_unstable_offset(20_001) == 1
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000
 
 
 @pytest.mark.spec("D5")

@@ -1,6 +1,10 @@
 import pytest
 
-from signalbox.storage.producers.transaction_verification import TransactionVerifications
+from signalbox.storage.producers.transaction_verification import (
+    EXPIRATION_MS,
+    TransactionVerifications,
+    VerificationGuard,
+)
 
 pytestmark = pytest.mark.spec("D5")
 
@@ -46,3 +50,22 @@ def test_verifications_expire() -> None:
     verifications.expire(2000, 1000)
     assert len(verifications) == 1
     assert verifications.get(2) is not None
+
+
+def test_a_verification_that_is_rejected_for_good_is_removed_with_its_last_batch() -> None:
+    verifications = TransactionVerifications()
+    guard = verifications.start(PID, 0, 0, 1000, raises_epochs=False)
+    verifications.start(PID, 0, 1, 1000, raises_epochs=False)
+    verifications.abandon(PID, VerificationGuard())
+    verifications.abandon(PID, guard)
+    assert verifications.confirms(PID, guard)
+    verifications.abandon(PID, guard)
+    verifications.abandon(PID, guard)
+    assert len(verifications) == 0
+
+
+def test_no_verification_is_older_than_an_hour() -> None:
+    verifications = TransactionVerifications()
+    verifications.start(PID, 0, 0, 1000, raises_epochs=False)
+    verifications.expire(1000 + EXPIRATION_MS, 24 * EXPIRATION_MS)
+    assert len(verifications) == 0

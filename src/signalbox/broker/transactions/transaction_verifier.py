@@ -2,7 +2,8 @@
 
 AddPartitionsToTxn, versions 4 and later, between brokers. One request is in flight per coordinator; the transactions
 that arrive meanwhile share the next one. Two requests of the same producer epoch are combined. If a producer comes with
-a later epoch, its waiting earlier request gets INVALID_PRODUCER_EPOCH. Nothing is retried here: the producers retry.
+a later epoch, its waiting earlier request gets INVALID_PRODUCER_EPOCH. A waiting request of another producer id, or one
+that adds partitions while the other only asks, gets NETWORK_EXCEPTION. Nothing is retried here: the producers retry.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ class ProducerTransaction:
     producer_id: int
     producer_epoch: int
     adds_partitions: bool
+
+    def epochs_ahead_of(self, other: ProducerTransaction) -> int:
+        """By how much the producer epoch is higher; 0 for another producer id, whose epochs cannot be compared."""
+        return self.producer_epoch - other.producer_epoch if self.producer_id == other.producer_id else 0
 
 
 @dataclass(slots=True)
@@ -87,14 +92,15 @@ class TransactionVerifier:
     def _waiting(self, coordinator: _Coordinator, transaction: ProducerTransaction) -> _Waiting | None:
         """The entry to which a transaction is added; None if a later epoch of its producer waits already."""
         waiting = coordinator.waiting.get(transaction.transactional_id)
-        if waiting is None or waiting.transaction != transaction:
-            if waiting is not None and waiting.transaction.producer_epoch > transaction.producer_epoch:
-                return None
-            coordinator.waiting[transaction.transactional_id] = later = _Waiting(transaction)
-            if waiting is not None:
-                waiting.fail(Error.INVALID_PRODUCER_EPOCH)
-            return later
-        return waiting
+        if waiting is not None and waiting.transaction == transaction:
+            return waiting
+        epochs_ahead = 0 if waiting is None else transaction.epochs_ahead_of(waiting.transaction)
+        if epochs_ahead < 0:
+            return None
+        coordinator.waiting[transaction.transactional_id] = later = _Waiting(transaction)
+        if waiting is not None:
+            waiting.fail(Error.INVALID_PRODUCER_EPOCH if epochs_ahead else Error.NETWORK_EXCEPTION)
+        return later
 
     def _send(self, broker_id: int, coordinator: _Coordinator) -> None:
         if coordinator.is_in_flight or not coordinator.waiting:

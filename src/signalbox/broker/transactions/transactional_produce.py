@@ -39,6 +39,17 @@ _RETRIED_AS_NOT_ENOUGH_REPLICAS = frozenset(
     }
 )
 
+ENDING_ERRORS = frozenset(
+    {
+        Error.INVALID_PRODUCER_ID_MAPPING,
+        Error.INVALID_PRODUCER_EPOCH,
+        Error.INVALID_TXN_STATE,
+        Error.TRANSACTION_ABORTABLE,
+        Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    }
+)
+"""After these no producer retries the batch."""
+
 Entries = Iterable[tuple[tuple[str, int], Batch]]
 ProducerBatches = Mapping[tuple[str, int], tuple[int, int, int]]  # producer id, epoch, first sequence by partition
 
@@ -114,6 +125,7 @@ class TransactionalProduce:
             if is_concurrent and clock.monotonic() < give_up_at:
                 self._replicas.scheduler.deadlines.add(self.settings.retry_backoff_ms, ask)
             else:
+                self._abandon(producer_id, verified, errors)
                 result.complete(_with_errors(verified, errors, api_version))
 
         ask()
@@ -129,6 +141,13 @@ class TransactionalProduce:
             else:
                 verified.guard_by_partition[key] = log.start_verification(*batch, now_ms, raises_epochs=raises_epochs)
         return verified
+
+    def _abandon(self, producer_id: int, verified: Verified, errors: Errors) -> None:
+        """Remove the verifications that have failed for good."""
+        for partition, error in errors.items():
+            guard, replica = verified.guard_by_partition.get(partition), self._replicas.partition(*partition)
+            if error in ENDING_ERRORS and guard is not None and replica is not None and replica.log is not None:
+                replica.log.abandon_verification(producer_id, guard)
 
 
 def _with_errors(verified: Verified, errors: Errors, api_version: int) -> Verified:

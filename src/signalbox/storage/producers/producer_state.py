@@ -29,6 +29,8 @@ group of appends that could not be written is undone by restoring the old entrie
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from signalbox.protocol.error_table import Error, KafkaError
 
 NO_EPOCH = -1
@@ -88,12 +90,13 @@ class ProducerStates:
     marker by the first offset, in the order of the markers.
     """
 
-    __slots__ = ("entries", "ongoing", "unreplicated")
+    __slots__ = ("_least_unreplicated", "entries", "ongoing", "unreplicated")
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
         self.ongoing: dict[int, int] = {}
         self.unreplicated: dict[int, int] = {}
+        self._least_unreplicated: int | None = None  # of the first offsets; None: not known
 
     def duplicate_of(self, producer_id: int, producer_epoch: int, first: int, last: int) -> SequenceRange | None:
         """The earlier batch with the same sequences, from `first` to `last`."""
@@ -203,6 +206,8 @@ class ProducerStates:
         if first_offset != NO_OFFSET:
             self.ongoing.pop(first_offset, None)
             self.unreplicated[first_offset] = marker_offset
+            if self._least_unreplicated is not None:
+                self._least_unreplicated = min(self._least_unreplicated, first_offset)
         return first_offset
 
     def first_ongoing_offset(self) -> int:
@@ -212,13 +217,16 @@ class ProducerStates:
     def first_unstable_offset(self, high_watermark: int) -> int:
         """Where the oldest transaction begins that is open, or whose marker is not below `high_watermark`;
         `NO_UNSTABLE_OFFSET` if there is none."""
-        if self.unreplicated:
-            for first_offset, marker_offset in list(self.unreplicated.items()):
-                if marker_offset >= high_watermark:
-                    break
-                del self.unreplicated[first_offset]
-            return min(self.first_ongoing_offset(), *self.unreplicated, NO_UNSTABLE_OFFSET)
-        return self.first_ongoing_offset()
+        unreplicated = self.unreplicated
+        replicated = [first for first, _ in takewhile(lambda row: row[1] < high_watermark, unreplicated.items())]
+        for first_offset in replicated:
+            del unreplicated[first_offset]
+        if not unreplicated:
+            self._least_unreplicated = None
+            return self.first_ongoing_offset()
+        if replicated or self._least_unreplicated is None:
+            self._least_unreplicated = min(unreplicated)
+        return min(self.first_ongoing_offset(), self._least_unreplicated)
 
     def restore(self, producer_id: int, entry: ProducerEntry | None) -> None:
         """Restores the state before a failed append, or the state of a snapshot; `restore_transactions` must follow."""
@@ -232,6 +240,7 @@ class ProducerStates:
         open_entries = ((e.transaction_first_offset, producer_id) for producer_id, e in self.entries.items())
         self.ongoing = dict(sorted(row for row in open_entries if row[0] != NO_OFFSET))
         self.unreplicated = {first: marker for first, marker in self.unreplicated.items() if marker < end_offset}
+        self._least_unreplicated = None
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Removes producers without a batch for `expiration_ms` and without an open transaction; returns how many."""

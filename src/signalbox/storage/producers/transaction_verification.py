@@ -4,9 +4,14 @@ coordinator has the partition in the producer's open transaction.
 Otherwise a late batch, behind the marker that ended its transaction, would open a transaction that nothing ends. The
 leader gets a guard before it asks the coordinator, and appends the batch with it. A batch or a marker of the producer
 that is appended meanwhile takes the guard back.
+
+Nothing of a verification is in the log, and its producer id is a client's: a verification that is rejected for good is
+removed, and all others after EXPIRATION_MS at the latest.
 """
 
 from __future__ import annotations
+
+EXPIRATION_MS = 3_600_000
 
 
 class VerificationGuard:
@@ -21,9 +26,10 @@ ALREADY_ONGOING = VerificationGuard()  # the batch belongs to an open transactio
 
 class Verification:
     """A producer's verification in one log. `lowest_sequence`: of the batches that wait for it (a later one must not
-    open the transaction); `raises_epochs`: the producer uses transaction version 2 (its state must not be missing)."""
+    open the transaction); `raises_epochs`: the producer uses transaction version 2 (its state must not be missing);
+    `waiting`: the batches that were not rejected for good."""
 
-    __slots__ = ("guard", "lowest_sequence", "producer_epoch", "raises_epochs", "started_ms")
+    __slots__ = ("guard", "lowest_sequence", "producer_epoch", "raises_epochs", "started_ms", "waiting")
 
     def __init__(self, producer_epoch: int, sequence: int, started_ms: int, *, raises_epochs: bool) -> None:
         self.guard = VerificationGuard()
@@ -31,6 +37,7 @@ class Verification:
         self.lowest_sequence = sequence
         self.started_ms = started_ms
         self.raises_epochs = raises_epochs
+        self.waiting = 0
 
 
 class TransactionVerifications:
@@ -59,7 +66,16 @@ class TransactionVerifications:
             verification.producer_epoch, verification.lowest_sequence = producer_epoch, sequence
         elif producer_epoch == verification.producer_epoch:
             verification.lowest_sequence = min(verification.lowest_sequence, sequence)
+        verification.waiting += 1
         return verification.guard
+
+    def abandon(self, producer_id: int, guard: VerificationGuard) -> None:
+        """A batch that had this guard was rejected for good: without another one the verification is removed."""
+        verification = self._verifications.get(producer_id)
+        if verification is not None and verification.guard is guard:
+            verification.waiting -= 1
+            if not verification.waiting:
+                del self._verifications[producer_id]
 
     def confirms(self, producer_id: int, guard: VerificationGuard | None) -> bool:
         """Whether a batch with this guard may open a transaction."""
@@ -71,7 +87,8 @@ class TransactionVerifications:
         self._verifications.pop(producer_id, None)
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
-        """Removes verifications that no append has ended for so long."""
+        """Removes verifications that no append has ended for so long, at most EXPIRATION_MS."""
+        expiration_ms = min(expiration_ms, EXPIRATION_MS)
         for producer_id, verification in list(self._verifications.items()):
             if now_ms - verification.started_ms >= expiration_ms:
                 del self._verifications[producer_id]

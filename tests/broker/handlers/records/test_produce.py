@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from signalbox.broker.api_request import NO_RESPONSE, CloseConnection
+from signalbox.broker.handlers.records import produce
 from signalbox.broker.handlers.records.produce import ProduceHandler
 from signalbox.broker.transactions.transaction_verifier import TransactionVerifier
 from signalbox.broker.transactions.transactional_produce import TransactionalProduce
@@ -19,9 +21,10 @@ from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.security.authorizer import AllowAllAuthorizer
 from signalbox.security.request_context import RequestContext
-from tests.broker.handler_requests import ALLOW_ALL, acl, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of
 from tests.broker.handlers.running_broker import RunningBroker, batch
 from tests.broker.transactions.test_transaction_verifier import RecordedChannels
+from tests.replication.memory_cluster import TOPIC, MemoryCluster
 from tests.waiting import until
 
 pytestmark = pytest.mark.spec("D1")
@@ -284,3 +287,30 @@ def test_a_request_has_batches_of_one_producer(running_broker: RunningBroker) ->
     batches = [(0, in_transaction(b"v")), (1, in_transaction(b"v", producer_id=6))]
     response = ask(running_broker, topic("tx-two", *batches), coordinator=AnsweringCoordinator(), transactional_id="t")
     assert [code for _, _, code, _ in found(response)] == [Error.INVALID_PRODUCER_ID_MAPPING] * 2
+
+
+@pytest.mark.spec("D5")
+def test_batches_that_wait_for_their_verification_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(produce, "MAX_AWAITING_VERIFICATION_BYTES", 100)
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.create([1])
+    cluster.run()
+    manager, channels = cluster.brokers[1].manager, RecordedChannels()
+    transactions = TransactionalProduce(manager, TransactionVerifier(channels, {"t": 7}.get))
+    handler = ProduceHandler(manager, cache_of(topics={TOPIC: {0: (1, [1])}}), ALLOW_ALL, transactions)
+
+    def send(producer_id: int) -> Any:
+        data = [topic(TOPIC, (0, in_transaction(b"v", producer_id=producer_id)))]
+        body = ProduceRequest(transactional_id="t", acks=-1, timeout_ms=1_000, topic_data=data)
+        return handler(request_of(body, 11))
+
+    def error_of(response: Any) -> int:
+        return int(response.result().responses[0].partition_responses[0].error_code)
+
+    first, second = send(5), send(6)
+    assert not first.is_done
+    assert error_of(second) == Error.NOT_ENOUGH_REPLICAS
+    channels.answer(0, {})
+    cluster.run()
+    assert error_of(first) == Error.NONE
+    assert not send(6).is_done

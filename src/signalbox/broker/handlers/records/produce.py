@@ -3,7 +3,8 @@
 acks=0 has no response (an error closes the connection, so that the client refreshes its metadata); acks=1 has it when
 the batch is written to the file, acks=all when every in-sync replica has the batch, limited by the request's timeout.
 Needs WRITE on the topic; without it only the topic's partitions are rejected. Transactional batches need a
-transactional id and WRITE on it, and wait until their transaction is verified (`broker/transactions/`). Without a
+transactional id and WRITE on it, and wait until their transaction is verified (`broker/transactions/`); too many that
+wait get NOT_ENOUGH_REPLICAS, which is retried. Without a
 verifier a transactional id is rejected (UNSUPPORTED_VERSION). If a partition is named twice, the last batch is
 appended and there is one result, since Kafka reads a request into a map. Version notes: topic ids from 13 on; the
 current leader and its endpoint on the request's listener from 10 on (KIP-951); error messages from 8 on; zstd from 7
@@ -24,6 +25,7 @@ from signalbox.broker.transactions.transactional_produce import (
     Verified,
     transactional_batches,
 )
+from signalbox.common.limits import MAX_AWAITING_VERIFICATION_BYTES
 from signalbox.common.waiting.promise import Promise
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
@@ -59,6 +61,7 @@ class ProduceHandler:
         self._cache = cache
         self._authorizer = authorizer
         self._transactions = transactions
+        self._awaiting_bytes = 0  # of batches that wait for the verification of their transaction
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
         """Yields."""
@@ -98,7 +101,13 @@ class ProduceHandler:
             )
         verification = self._transactions.verify(transactional_id, request.header.api_version, batches)
         if not verification.is_done:
+            size_bytes = sum(len(batch) for _, batch in entries)
+            if self._awaiting_bytes and self._awaiting_bytes + size_bytes > MAX_AWAITING_VERIFICATION_BYTES:
+                text = "too many batches wait for the verification of their transaction"
+                return Promise.of([rejected(None, Error.NOT_ENOUGH_REPLICAS, text) for _ in entries])
+            self._awaiting_bytes += size_bytes
             entries = [(key, bytes(batch)) for key, batch in entries]  # the request's buffer is reused
+            verification.when_done(lambda: self._verified(size_bytes))
         appended: Promise[list[PendingAppend]] = Promise()
 
         def append(verified: Verified) -> None:
@@ -111,6 +120,9 @@ class ProduceHandler:
 
         verification.then(append)
         return appended
+
+    def _verified(self, size_bytes: int) -> None:
+        self._awaiting_bytes -= size_bytes
 
     def _rejections(self, request: ApiRequest, body: ProduceRequest) -> list[PendingAppend | None]:
         """A failed append for each partition that is rejected here; None for a partition that is appended."""

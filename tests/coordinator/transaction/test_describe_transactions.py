@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.coordinator.transaction.shards import NAME, P0, P1, TIMEOUT_MS, ShardBench, error_of
 
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.coordinator.transaction.transaction_state import TransactionState
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.list_transactions import ListTransactionsRequest
@@ -59,3 +60,19 @@ def test_list_transactions_shows_only_ids_that_match() -> None:
     bench.holds()
     listed = bench.shard.describe_transactions.list(ListTransactionsRequest(), lambda name: name != NAME)
     assert listed == []
+
+
+def test_the_list_is_made_in_slices() -> None:
+    bench = ShardBench()
+    for number in range(100):
+        bench.shard.ids.replay(f"id-{number}", bench.holds())
+    listed: list[Any] = []
+    task = CooperativeTask(
+        lambda: listed.extend(bench.shard.describe_transactions.list(ListTransactionsRequest(), lambda name: True))
+    )
+    slices = 0
+    while not task.dead:
+        task.run_slice(0)
+        slices += 1
+    assert slices > 100
+    assert len(listed) == 101

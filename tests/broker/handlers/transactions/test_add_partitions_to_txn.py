@@ -8,6 +8,7 @@ from signalbox.broker.handlers.transactions.add_partitions_to_txn import (
     AddOffsetsToTxnHandler,
     AddPartitionsToTxnHandler,
 )
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.protocol.error_table import Error
@@ -71,6 +72,26 @@ def test_earlier_versions_do_not_have_producer_fenced(version: int, code: Error)
     body = AddOffsetsToTxnRequest(transactional_id="tx", group_id="g")
     handler = AddOffsetsToTxnHandler(ScriptedCoordinator(Error.PRODUCER_FENCED), Groups(), ALLOW_ALL)
     assert response_to(handler, request_of(body, version)).error_code == code
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_a_request_for_many_partitions_runs_in_slices(version: int) -> None:
+    topics = [_Topic(name="t", partitions=[0, 1] * 500)]
+    body = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id="tx",
+        v3_and_below_topics=topics,
+        transactions=[_Transaction(transactional_id="tx", topics=topics)],
+    )
+    coordinator = ScriptedCoordinator()
+    handler = AddPartitionsToTxnHandler(coordinator, cache_of(topics=TOPICS), ALLOW_ALL)
+    request, responses = request_of(body, version, from_broker()), list[Any]()
+    task = CooperativeTask(lambda: responses.append(handler(request)))
+    slices = 0
+    while not task.dead:
+        task.run_slice(0)
+        slices += 1
+    assert slices > 2_000
+    assert len(coordinator.calls) == 1
 
 
 @pytest.mark.parametrize("version", [4, 5])

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from signalbox.broker.handlers.transactions.describe_transactions import (
     DescribeTransactionsHandler,
     ListTransactionsHandler,
 )
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from signalbox.protocol.messages.list_transactions import ListTransactionsRequest
@@ -48,3 +51,16 @@ def test_unknown_states_and_patterns_that_are_not_supported() -> None:
     assert response_to(handler, request_of(body, 0)).unknown_state_filters == ["Sleeping"]
     invalid = response_to(handler, request_of(ListTransactionsRequest(transactional_id_pattern="(a+)+"), 2))
     assert invalid.error_code == Error.INVALID_REGULAR_EXPRESSION
+
+
+def test_many_ids_are_described_in_slices() -> None:
+    body = DescribeTransactionsRequest(transactional_ids=["orders-1"] * 500)
+    handler, responses = DescribeTransactionsHandler(ScriptedCoordinator(), RIGHTS), list[Any]()
+    request = request_of(body, 0)
+    task = CooperativeTask(lambda: responses.append(handler(request)))
+    slices = 0
+    while not task.dead:
+        task.run_slice(0)
+        slices += 1
+    assert slices > 1_000
+    assert len(responses[0].result().transaction_states) == 500

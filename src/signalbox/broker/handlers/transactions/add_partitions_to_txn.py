@@ -9,15 +9,16 @@ Version note: PRODUCER_FENCED is INVALID_PRODUCER_EPOCH before version 2.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
-from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, as_future
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import (
     allowed_names,
     require_group,
     require_transactional_id,
 )
 from signalbox.broker.authorization.cluster_action import require_cluster_action
+from signalbox.common.cooperative_task import yielding
 from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.waiting.promise import Promise, gather
@@ -63,52 +64,61 @@ class AddPartitionsToTxnHandler:
         self._peer_listeners = peer_listeners
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         if request.header.api_version >= _BATCHED_FROM:
             require_cluster_action(self._authorizer, request.context, self._peer_listeners)
-            return self._add_all(request)
+            return self._add_all(request.body)
         return self._add_for_client(request)
 
-    async def _add_for_client(self, request: ApiRequest) -> FinalResponse:
+    def _add_for_client(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         body: AddPartitionsToTxnRequest = request.body
         name, topics = body.v3_and_below_transactional_id, body.v3_and_below_topics
         require_transactional_id(self._authorizer, request.context, AclOperation.WRITE, name)
         allowed = allowed_names(
             self._authorizer, request.context, AclOperation.WRITE, ResourceType.TOPIC, (topic.name for topic in topics)
         )
-        partitions = _partitions(topics)
         errors = {
             partition: self._existence_error(partition)
             if partition.topic in allowed
             else Error.TOPIC_AUTHORIZATION_FAILED
-            for partition in partitions
+            for partition in _partitions(topics)
         }
-        if not any(errors.values()):
-            producer = (body.v3_and_below_producer_id, body.v3_and_below_producer_epoch)
-            error = await as_future(self._transactions.add_partitions(name, producer, partitions, _CLIENT))
-            errors = dict.fromkeys(partitions, error_for_version(error, request.header.api_version))
-        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_topic_results(topics, _one_for_all(errors)))
+        results = _topic_results(topics, _one_for_all(errors))
+        if any(errors.values()):
+            return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
 
-    async def _add_all(self, request: ApiRequest) -> FinalResponse:
-        body: AddPartitionsToTxnRequest = request.body
-        added = gather([self._add(transaction) for transaction in body.transactions])
-        errors: list[Errors] = await as_future(added)
-        return AddPartitionsToTxnResponse(
-            results_by_transaction=[
-                _Result(transactional_id=row.transactional_id, topic_results=_topic_results(row.topics, row_errors))
-                for row, row_errors in zip(body.transactions, errors, strict=True)
-            ]
+        def response(error: Error) -> AddPartitionsToTxnResponse:
+            _set_error(results, error_for_version(error, request.header.api_version))
+            return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
+
+        producer = (body.v3_and_below_producer_id, body.v3_and_below_producer_epoch)
+        return self._transactions.add_partitions(name, producer, list(errors), _CLIENT).map(response)
+
+    def _add_all(self, body: AddPartitionsToTxnRequest) -> Promise[AddPartitionsToTxnResponse]:
+        """Yields."""
+        return gather([self._add(transaction) for transaction in body.transactions]).map(
+            lambda results: AddPartitionsToTxnResponse(results_by_transaction=results)
         )
 
-    def _add(self, transaction: _Transaction) -> Promise[Errors]:
-        partitions = _partitions(transaction.topics)
-        errors = {partition: self._existence_error(partition) for partition in partitions}
+    def _add(self, transaction: _Transaction) -> Promise[_Result]:
+        """Yields."""
+        errors = {partition: self._existence_error(partition) for partition in _partitions(transaction.topics)}
+        name, producer = transaction.transactional_id, (transaction.producer_id, transaction.producer_epoch)
+        if transaction.verify_only and not any(errors.values()):
+            verified = self._transactions.verify_partitions(name, producer, list(errors))
+            return verified.map(
+                lambda found: _Result(transactional_id=name, topic_results=_topic_results(transaction.topics, found))
+            )
+        result = _Result(transactional_id=name, topic_results=_topic_results(transaction.topics, _one_for_all(errors)))
         if any(errors.values()):
-            return Promise.of(_one_for_all(errors))
-        producer = (transaction.producer_id, transaction.producer_epoch)
-        if transaction.verify_only:
-            return self._transactions.verify_partitions(transaction.transactional_id, producer, partitions).map(dict)
-        added = self._transactions.add_partitions(transaction.transactional_id, producer, partitions, _BUMPING_CLIENT)
-        return added.map(lambda error: dict.fromkeys(partitions, error))
+            return Promise.of(result)
+
+        def with_error(error: Error) -> _Result:
+            _set_error(result.topic_results, error)
+            return result
+
+        return self._transactions.add_partitions(name, producer, list(errors), _BUMPING_CLIENT).map(with_error)
 
     def _existence_error(self, partition: TopicPartition) -> Error:
         known = self._cache.image.partition(*partition) is not None
@@ -134,8 +144,11 @@ class AddOffsetsToTxnHandler:
         )
 
 
-def _partitions(topics: Iterable[_Topic]) -> list[TopicPartition]:
-    return [TopicPartition(topic.name, partition) for topic in topics for partition in topic.partitions]
+def _partitions(topics: Iterable[_Topic]) -> Iterator[TopicPartition]:
+    """Yields."""
+    for topic in topics:
+        for partition in yielding(topic.partitions):
+            yield TopicPartition(topic.name, partition)
 
 
 def _one_for_all(errors: Errors) -> Errors:
@@ -145,13 +158,21 @@ def _one_for_all(errors: Errors) -> Errors:
     return {partition: error or Error.OPERATION_NOT_ATTEMPTED for partition, error in errors.items()}
 
 
+def _set_error(results: Iterable[_TopicResult], error: Error) -> None:
+    """Change the results of a request whose partitions were not added."""
+    for topic in results if error else ():
+        for partition in topic.results_by_partition:
+            partition.partition_error_code = error
+
+
 def _topic_results(topics: Iterable[_Topic], errors: Errors) -> list[_TopicResult]:
+    """Made before the transaction's record is written, while the request runs in slices. Yields."""
     return [
         _TopicResult(
             name=topic.name,
             results_by_partition=[
                 _PartitionResult(partition_index=index, partition_error_code=errors[TopicPartition(topic.name, index)])
-                for index in topic.partitions
+                for index in yielding(topic.partitions)
             ],
         )
         for topic in topics

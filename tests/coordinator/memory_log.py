@@ -19,6 +19,7 @@ class MemoryLog:
         self.rejection: Error | None = None
         self.reads: list[int] = []
         self.guards: list[object | None] = []  # of the appends, in order
+        self.abandoned: list[object] = []
         self._waiting: list[Promise[None]] = []
 
     # --- the port
@@ -41,6 +42,9 @@ class MemoryLog:
     def start_verification(self, partition: int, producer: tuple[int, int], *, raises_epochs: bool) -> object:
         self._check_leads(partition)
         return producer
+
+    def abandon_verification(self, partition: int, producer_id: int, guard: object) -> None:
+        self.abandoned.append(guard)
 
     def start_offset(self, partition: int) -> int:
         self._check_leads(partition)

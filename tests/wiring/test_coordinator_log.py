@@ -80,4 +80,11 @@ def test_a_batch_of_a_transaction_needs_the_guard_of_its_verification() -> None:
                 with pytest.raises(KafkaError):
                     await as_future(log.append(0, -1, offsets(8), other))
 
+            leader = running_broker.components.data.replicas.partition(OFFSETS_TOPIC, 0)
+            assert leader is not None
+            assert leader.log is not None
+            log.abandon_verification(0, 9, log.start_verification(0, (9, 3), raises_epochs=False))
+            log.abandon_verification(7, 9, guard)
+            assert len(leader.log.body.verifications) == 0
+
         cluster.run(scenario())

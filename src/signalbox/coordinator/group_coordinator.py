@@ -175,6 +175,10 @@ class GroupCoordinator:
         except KafkaError as rejection:
             raise KafkaError(client_error_for(rejection.error)) from rejection
 
+    def abandon_verification(self, group_id: str, producer_id: int, guard: object) -> None:
+        """The transaction was rejected for good: `guard` will not be used."""
+        self._runtime.abandon_verification(self.partition_for(group_id), producer_id, guard)
+
     def txn_offset_commit(
         self, request: TxnOffsetCommitRequest, guard: object | None = None
     ) -> Promise[TxnOffsetCommitResponse]:

@@ -33,6 +33,10 @@ class CoordinatorLog(Protocol):
         KafkaError(NOT_LEADER_OR_FOLLOWER) if this broker is not the leader."""
         ...
 
+    def abandon_verification(self, partition: int, producer_id: int, guard: object) -> None:
+        """A batch that would have been appended with `guard` was rejected for good."""
+        ...
+
     def start_offset(self, partition: int) -> int:
         """Log start offset. Raises KafkaError(NOT_LEADER_OR_FOLLOWER) if this broker is not the leader."""
         ...

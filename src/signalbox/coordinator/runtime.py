@@ -153,6 +153,11 @@ class CoordinatorRuntime(Generic[S]):
             raise KafkaError(rejection)
         return self._log.start_verification(partition, producer, raises_epochs=raises_epochs)
 
+    def abandon_verification(self, partition: int, producer_id: int, guard: object) -> None:
+        """The coordinator of the transaction has rejected for good what `guard` was taken for."""
+        if self.rejection(partition) is Error.NONE:
+            self._log.abandon_verification(partition, producer_id, guard)
+
     def write(self, partition: int, decide: Callable[[S], Decision[R]]) -> Promise[R]:
         """Call `decide` with the shard and write its records. Fails with COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
         the KafkaError that `decide` raises, or the log's error (see `write_errors`)."""

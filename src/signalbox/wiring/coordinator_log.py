@@ -42,6 +42,11 @@ class ReplicatedCoordinatorLog:
         log = self._leader_log(partition)
         return log.start_verification(*producer, NO_SEQUENCE, now_ms, raises_epochs=raises_epochs)
 
+    def abandon_verification(self, partition: int, producer_id: int, guard: object) -> None:
+        hosted = self._replicas.partition(self.topic, partition)
+        if hosted is not None and hosted.log is not None and isinstance(guard, VerificationGuard):
+            hosted.log.abandon_verification(producer_id, guard)
+
     def start_offset(self, partition: int) -> int:
         return self._leader_log(partition).log_start_offset
 

@@ -53,7 +53,11 @@ async def test_the_records_are_appended_with_the_guard_of_their_transaction() ->
     await settle()
     assert bench.log.guards == [first, second]
     assert bench.coordinator.start_verification("g", (7, 3), raises_epochs=True) == (7, 3)
+    bench.coordinator.abandon_verification("g", 7, second)
+    assert bench.log.abandoned == [second]
     bench.coordinator.on_resigned(0)
+    bench.coordinator.abandon_verification("g", 7, first)
+    assert bench.log.abandoned == [second]
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
         bench.coordinator.start_verification("g", (7, 3), raises_epochs=True)
 

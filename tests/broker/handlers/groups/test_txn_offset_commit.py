@@ -31,6 +31,10 @@ class Coordinator(GroupCoordinator):
         self.guard: object = VerificationGuard()
         self.guards: list[object | None] = []
         self.rejection = Error.NONE
+        self.abandoned: list[tuple[str, int, object]] = []
+
+    def abandon_verification(self, group_id: str, producer_id: int, guard: object) -> None:
+        self.abandoned.append((group_id, producer_id, guard))
 
     def start_verification(self, group_id: str, producer: tuple[int, int], *, raises_epochs: bool) -> object:
         assert (group_id, producer) == ("g", (7, 3))
@@ -190,3 +194,5 @@ def test_a_transaction_that_is_not_verified_commits_nothing(error: Error, versio
     coordinator = Coordinator()
     assert errors(commit(coordinator, version, verifier=Verifier(error))) == [code]
     assert coordinator.requests == []
+    is_final = error in (Error.TRANSACTION_ABORTABLE, Error.INVALID_PRODUCER_EPOCH)
+    assert coordinator.abandoned == ([("g", 7, coordinator.guard)] if is_final else [])

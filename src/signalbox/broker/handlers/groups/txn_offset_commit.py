@@ -15,7 +15,7 @@ from __future__ import annotations
 from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import may, require_group, require_transactional_id
 from signalbox.broker.transactions.transaction_verifier import Errors, ProducerTransaction, TransactionVerifier
-from signalbox.broker.transactions.transactional_produce import VerificationSettings
+from signalbox.broker.transactions.transactional_produce import ENDING_ERRORS, VerificationSettings
 from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.waiting.promise import Promise
@@ -98,6 +98,8 @@ class TxnOffsetCommitHandler:
 
         def commit(errors: Errors) -> None:
             error = errors.get(partition, Error.NONE)
+            if error in ENDING_ERRORS:
+                self._coordinator.abandon_verification(body.group_id, body.producer_id, guard)
             if error is not Error.NONE:
                 response.complete(rejected(_error_for_version(error, version)))
             else:

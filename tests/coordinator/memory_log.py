@@ -18,14 +18,14 @@ class MemoryLog:
         self.held = False
         self.rejection: Error | None = None
         self.reads: list[int] = []
-        self.guards: list[object | None] = []  # of the appends, in order
+        self.guard_by_append: list[object | None] = []  # of the appends, in order
         self.abandoned: list[object] = []
         self._waiting: list[Promise[None]] = []
 
     # --- the port
 
     def append(self, partition: int, leader_epoch: int, batch: bytearray, guard: object | None = None) -> Promise[None]:
-        self.guards.append(guard)
+        self.guard_by_append.append(guard)
         if self.rejection is not None:
             raise KafkaError(self.rejection)
         self._check_leads(partition)

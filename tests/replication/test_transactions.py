@@ -231,6 +231,6 @@ def test_a_coordinators_batch_does_not_wait_for_rejected_sequences(tmp_path: Pat
     sequence, expires_ms = 2**30 + 5, 2**62
     manager.hosted.find(TOPIC, 0).rejected.by_producer[5] = (0, sequence, Error.NOT_LEADER_OR_FOLLOWER, expires_ms)
     batch = transactional_batch(b"v", producer_id=5, sequence=-1)
-    guards = {(TOPIC, 0): SWITCHED_OFF}
-    result = manager.append([((TOPIC, 0), batch)], -1, 1_000, from_client=False, guard_by_partition=guards)
+    guard_by_partition = {(TOPIC, 0): SWITCHED_OFF}
+    result = manager.append([((TOPIC, 0), batch)], -1, 1_000, from_client=False, guard_by_partition=guard_by_partition)
     assert Error.of(result.appends[0].error) is Error.NONE

@@ -90,7 +90,7 @@ def test_unreachable_and_unknown_brokers() -> None:
     with_channels(test)
 
 
-def test_a_connection_whose_session_ends_soon_is_replaced_and_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_whose_session_ends_soon_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[ClientConnection] = []
 
     async def recorded(*args: Any) -> ClientConnection:

@@ -51,7 +51,7 @@ async def test_the_records_are_appended_with_the_guard_of_their_transaction() ->
     for guard, offset in ((first, 1), (first, 2), (second, 3)):
         bench.txn_commit({("t", 0): offset}, guard=guard)
     await settle()
-    assert bench.log.guards == [first, second]
+    assert bench.log.guard_by_append == [first, second]
     assert bench.coordinator.start_verification("g", (7, 3), raises_epochs=True) == (7, 3)
     bench.coordinator.abandon_verification("g", 7, second)
     assert bench.log.abandoned == [second]

@@ -29,7 +29,7 @@ class Coordinator(GroupCoordinator):
         self.error = error
         self.requests: list[TxnOffsetCommitRequest] = []
         self.guard: object = VerificationGuard()
-        self.guards: list[object | None] = []
+        self.committed_with: list[object | None] = []
         self.rejection = Error.NONE
         self.abandoned: list[tuple[str, int, object]] = []
 
@@ -49,7 +49,7 @@ class Coordinator(GroupCoordinator):
         self, request: TxnOffsetCommitRequest, guard: object | None = None
     ) -> Promise[TxnOffsetCommitResponse]:
         self.requests.append(request)
-        self.guards.append(guard)
+        self.committed_with.append(guard)
         topic, partition = (
             TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic,
             TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition,
@@ -153,25 +153,25 @@ def test_the_partition_of_the_group_is_verified_or_from_version_5_on_added(versi
 def test_the_offsets_are_appended_with_the_guard_that_was_taken_before_the_verification() -> None:
     coordinator = Coordinator()
     commit(coordinator, 4)
-    assert coordinator.guards == [coordinator.guard]
+    assert coordinator.committed_with == [coordinator.guard]
 
 
 def test_an_open_transaction_is_not_verified_again() -> None:
     coordinator, verifier = Coordinator(), Verifier()
     coordinator.guard = ALREADY_ONGOING
     assert errors(commit(coordinator, 5, verifier=verifier)) == [Error.NONE]
-    assert (coordinator.guards, verifier.calls) == ([ALREADY_ONGOING], [])
+    assert (coordinator.committed_with, verifier.calls) == ([ALREADY_ONGOING], [])
 
 
 def test_verification_can_be_switched_off_but_adding_the_partition_cannot() -> None:
     coordinator, verifier = Coordinator(), Verifier()
     commit(coordinator, 4, verifier=verifier, is_enabled=False)
-    assert (coordinator.guards, verifier.calls) == ([SWITCHED_OFF], [])
+    assert (coordinator.committed_with, verifier.calls) == ([SWITCHED_OFF], [])
     commit(coordinator, 5, verifier=verifier, is_enabled=False)
     assert len(verifier.calls) == 1
 
 
-def test_a_group_coordinator_that_does_not_lead_the_partition_asks_nobody() -> None:
+def test_without_the_leadership_no_transaction_is_verified() -> None:
     coordinator, verifier = Coordinator(), Verifier()
     coordinator.rejection = Error.NOT_COORDINATOR
     assert errors(commit(coordinator, 4, verifier=verifier)) == [Error.NOT_COORDINATOR]

@@ -77,11 +77,9 @@ def test_earlier_versions_do_not_have_producer_fenced(version: int, code: Error)
 @pytest.mark.parametrize("version", [3, 4])
 def test_a_request_for_many_partitions_runs_in_slices(version: int) -> None:
     topics = [_Topic(name="t", partitions=[0, 1] * 500)]
-    body = AddPartitionsToTxnRequest(
-        v3_and_below_transactional_id="tx",
-        v3_and_below_topics=topics,
-        transactions=[_Transaction(transactional_id="tx", topics=topics)],
-    )
+    body = AddPartitionsToTxnRequest(v3_and_below_transactional_id="tx", v3_and_below_topics=topics)
+    if version == 4:
+        body = AddPartitionsToTxnRequest(transactions=[_Transaction(transactional_id="tx", topics=topics)])
     coordinator = ScriptedCoordinator()
     handler = AddPartitionsToTxnHandler(coordinator, cache_of(topics=TOPICS), ALLOW_ALL)
     request, responses = request_of(body, version, from_broker()), list[Any]()

@@ -50,8 +50,8 @@ class MarkerChannels(Protocol):
         ...
 
 
-class _Lane(NamedTuple):
-    """One request is in flight per lane. `is_slow`: for partitions that timed out."""
+class _Connection(NamedTuple):
+    """One request is in flight per connection. `is_slow`: for partitions that timed out."""
 
     broker_id: int
     is_slow: bool
@@ -68,8 +68,8 @@ class MarkerSender:
         self._leader_of = leader_of
         self._deadlines = deadlines
         self._unfinished: dict[TransactionMarkers, None] = {}
-        self._queues: dict[_Lane, Batch] = {}
-        self._in_flight: set[_Lane] = set()
+        self._queues: dict[_Connection, Batch] = {}
+        self._in_flight: set[_Connection] = set()
         self._timed_out: set[TopicPartition] = set()
         self._missing_since: dict[TopicPartition, float] = {}
 
@@ -129,8 +129,8 @@ class MarkerSender:
             elif leader is None or leader < 0:
                 waiting.add(partition)
             else:
-                lane = _Lane(leader, partition in self._timed_out)
-                self._queues.setdefault(lane, {}).setdefault(markers, set()).add(partition)
+                connection = _Connection(leader, partition in self._timed_out)
+                self._queues.setdefault(connection, {}).setdefault(markers, set()).add(partition)
         if waiting:
             self._retry(markers, waiting, markers.next_delay_ms())
         if gone:
@@ -162,16 +162,18 @@ class MarkerSender:
     # --- requests
 
     def _flush(self) -> None:
-        for lane in [lane for lane in self._queues if lane not in self._in_flight]:
-            batch = self._take(lane)
+        for connection in [connection for connection in self._queues if connection not in self._in_flight]:
+            batch = self._take(connection)
             if batch:
-                self._in_flight.add(lane)
+                self._in_flight.add(connection)
                 request = WriteTxnMarkersRequest(markers=[row.message(batch[row]) for row in batch])
-                self._channels[lane.is_slow].send(lane.broker_id, request, self._taking_response(lane, batch))
+                self._channels[connection.is_slow].send(
+                    connection.broker_id, request, self._taking_response(connection, batch)
+                )
 
-    def _take(self, lane: _Lane) -> Batch:
+    def _take(self, connection: _Connection) -> Batch:
         """The next batch for the broker, whose queue keeps the rest."""
-        queue = self._queues.pop(lane)
+        queue = self._queues.pop(connection)
         batch: Batch = {}
         remaining = MAX_PARTITIONS
         for markers in list(queue):
@@ -185,14 +187,14 @@ class MarkerSender:
             if partitions - taken:
                 queue[markers] = partitions - taken
         if queue:
-            self._queues[lane] = queue
+            self._queues[connection] = queue
         return batch
 
-    def _taking_response(self, lane: _Lane, batch: Batch) -> OnMarkersResponse:
+    def _taking_response(self, connection: _Connection, batch: Batch) -> OnMarkersResponse:
         def take(response: WriteTxnMarkersResponse | Exception) -> None:
-            self._in_flight.discard(lane)
+            self._in_flight.discard(connection)
             if isinstance(response, Exception):
-                logger.debug("Transaction markers not sent to broker %d, retrying: %s", lane.broker_id, response)
+                logger.debug("Transaction markers not sent to broker %d, retrying: %s", connection.broker_id, response)
                 errors: dict[tuple[int, TopicPartition], Error] = {}
             else:
                 errors = errors_by_partition(response)

@@ -57,9 +57,8 @@ def build_transactions(
 
 def verification_settings(dynamic: DynamicBrokerConfig) -> VerificationSettings:
     """Verification is switched on and off while the broker runs."""
-    retry_backoff_ms, retry_for_ms = (
-        dynamic.values[f"add.partitions.to.txn.retry.backoff.{key}"] for key in ("ms", "max.ms")
-    )
+    retry_backoff_ms = dynamic.values["add.partitions.to.txn.retry.backoff.ms"]
+    retry_for_ms = dynamic.values["add.partitions.to.txn.retry.backoff.max.ms"]
     assert isinstance(retry_backoff_ms, int)
     assert isinstance(retry_for_ms, int)
     return VerificationSettings(

@@ -44,7 +44,18 @@ _PLANNED_APIS_AT_FIRST = frozenset(
 )
 """The first API rows `planned` of the conformance table. It does not change either."""
 
-_APIS_SERVED_SINCE: frozenset[str] = frozenset()
+_APIS_SERVED_SINCE = frozenset(
+    (
+        "AddPartitionsToTxn",
+        "AddOffsetsToTxn",
+        "EndTxn",
+        "WriteTxnMarkers",
+        "TxnOffsetCommit",
+        "DescribeProducers",
+        "DescribeTransactions",
+        "ListTransactions",
+    )
+)
 """APIs of that list that were served later. An API that was served once cannot become a planned one."""
 
 

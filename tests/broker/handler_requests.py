@@ -149,14 +149,15 @@ def as_read(request: ApiRequest, response: Any) -> Any:
 
 
 def acl(*entries: tuple[str, str, str] | tuple[str, str, str, str]) -> AclAuthorizer:
-    """An authorizer of (user, OPERATION, topic or `group:name` or `cluster`[, "deny"]); all else is rejected."""
+    """An authorizer of (user, OPERATION, resource[, "deny"]); all else is rejected. A resource is a topic,
+    `group:name`, `transactional_id:name` or `cluster`."""
     bindings = []
     for user, operation, resource, *deny in entries:
         kind, _, name = resource.rpartition(":")
         if resource == "cluster":
             pattern = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
         else:
-            pattern = ResourcePattern(ResourceType.GROUP if kind == "group" else ResourceType.TOPIC, name)
+            pattern = ResourcePattern(ResourceType[kind.upper() or "TOPIC"], name)
         permission = AclPermission.DENY if deny else AclPermission.ALLOW
         bindings.append(
             AclBinding(pattern, AccessControlEntry(f"User:{user}", "*", AclOperation[operation], permission))

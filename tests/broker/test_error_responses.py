@@ -66,7 +66,7 @@ def codes(response: Any) -> set[int]:
     found = set()
     for name in response._attributes:
         value = getattr(response, name)
-        if name == "error_code":
+        if name in ("error_code", "partition_error_code"):
             found.add(int(value))
         for part in value if isinstance(value, list) else ():
             if hasattr(part, "_attributes"):

@@ -188,10 +188,10 @@ def test_bytes_after_the_body_are_ignored() -> None:
 
 
 def test_an_api_without_a_route_closes() -> None:
-    inbound = Inbound(RequestHeader(ApiKey.END_TXN, 1, 1, None), b"")
+    inbound = Inbound(RequestHeader(ApiKey.SASL_HANDSHAKE, 1, 1, None), b"")
     assert "not served" in RunningBroker(lambda request: None).submit(inbound).closed_for
     with pytest.raises(DecodeError):
-        RunningBroker(lambda request: None).router.decode(ApiKey.END_TXN, b"", 0, 0)
+        RunningBroker(lambda request: None).router.decode(ApiKey.SASL_HANDSHAKE, b"", 0, 0)
 
 
 @pytest.mark.spec("F9")

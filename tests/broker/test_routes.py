@@ -33,8 +33,8 @@ def test_the_finished_table_and_what_it_misses() -> None:
     table = build_route_table(handlers)
     assert set(table) == {int(row.api_key) for row in ROUTES}
     del handlers[ApiKey.FETCH]
-    handlers[ApiKey.DESCRIBE_PRODUCERS] = lambda request: None
-    with pytest.raises(ValueError, match=r"\['FETCH'\].*\['DESCRIBE_PRODUCERS'\]"):
+    handlers[ApiKey.SASL_HANDSHAKE] = lambda request: None
+    with pytest.raises(ValueError, match=r"\['FETCH'\].*\['SASL_HANDSHAKE'\]"):
         build_route_table(handlers)
 
 

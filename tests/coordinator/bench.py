@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
+import struct
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -26,6 +27,7 @@ from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.ports import Timer
 from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType
 from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.group_records import GroupMetadataKey, OffsetCommitKey
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -33,8 +35,9 @@ from signalbox.protocol.messages.leave_group import LeaveGroupRequest
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
 from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from signalbox.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest as Update
-from signalbox.protocol.records.record_batch import decode_records
+from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 
 PARTITION = 0
 CLIENT = ClientContext("client", "/127.0.0.1", 9)
@@ -256,6 +259,51 @@ class Bench:
         )
         assert not fields, fields
         return BenchCall(self.coordinator.offset_commit(request, CLIENT._replace(api_version=version)))
+
+    def txn_commit(self, offsets: dict[tuple[str, int], int], **fields: Any) -> BenchCall:
+        """TxnOffsetCommit of producer 7, epoch 3; by default without member and generation."""
+        topics: dict[str, TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = {}
+        for (topic, partition), offset in offsets.items():
+            row = topics.setdefault(topic, TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name=topic))
+            row.partitions.append(
+                TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(
+                    partition_index=partition,
+                    committed_offset=offset,
+                    committed_metadata=fields.get("metadata", ""),
+                )
+            )
+        request = TxnOffsetCommitRequest(
+            transactional_id="orders",
+            group_id=fields.pop("group", "g"),
+            producer_id=fields.pop("producer_id", 7),
+            producer_epoch=3,
+            generation_id_or_member_epoch=fields.pop("generation", -1),
+            member_id=fields.pop("member_id", ""),
+            topics=list(topics.values()),
+        )
+        return BenchCall(self.coordinator.txn_offset_commit(request, fields.get("guard")))
+
+    async def end_transaction(self, committed: bool, producer_id: int = 7) -> None:
+        """The leader appends the marker of the producer's transaction to the partition and tells the coordinator."""
+        await settle()
+        marker = Record(key=struct.pack(">hh", 0, committed), value=struct.pack(">hi", 0, 1), timestamp=1)
+        header: dict[str, Any] = {"producer_id": producer_id, "producer_epoch": 3}
+        self.log.append(
+            PARTITION,
+            self.log.leader_epochs[PARTITION],
+            bytearray(encode_batch([marker], control=True, transactional=True, **header)),
+        )
+        completed = self.coordinator.complete_transaction(PARTITION, producer_id, 3, committed)
+        assert completed.result() is Error.NONE
+
+    def stable_offsets(self, group: str = "g") -> dict[tuple[str, int], tuple[int, int]]:
+        """Offset and error code by partition, as a client with read_committed sees them."""
+        (answer,) = self.fetch_all(group, require_stable=True).response.groups
+        return {
+            (topic.name, partition.partition_index): (partition.committed_offset, partition.error_code)
+            for topic in answer.topics
+            for partition in topic.partitions
+        }
 
     def fetch_all(self, group: str = "g", require_stable: bool = False) -> BenchCall:
         request = OffsetFetchRequest(

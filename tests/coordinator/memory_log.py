@@ -18,11 +18,14 @@ class MemoryLog:
         self.held = False
         self.rejection: Error | None = None
         self.reads: list[int] = []
+        self.guard_by_append: list[object | None] = []  # of the appends, in order
+        self.abandoned: list[object] = []
         self._waiting: list[Promise[None]] = []
 
     # --- the port
 
-    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Promise[None]:
+    def append(self, partition: int, leader_epoch: int, batch: bytearray, guard: object | None = None) -> Promise[None]:
+        self.guard_by_append.append(guard)
         if self.rejection is not None:
             raise KafkaError(self.rejection)
         self._check_leads(partition)
@@ -35,6 +38,13 @@ class MemoryLog:
         if not self.held:
             self.commit_all()
         return committed
+
+    def start_verification(self, partition: int, producer: tuple[int, int], *, raises_epochs: bool) -> object:
+        self._check_leads(partition)
+        return producer
+
+    def abandon_verification(self, partition: int, producer_id: int, guard: object) -> None:
+        self.abandoned.append(guard)
 
     def start_offset(self, partition: int) -> int:
         self._check_leads(partition)

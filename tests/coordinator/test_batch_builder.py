@@ -39,6 +39,14 @@ def test_a_batch_holds_keys_values_tombstones_time_and_epoch() -> None:
     assert [header.partition_leader_epoch for header in iter_batch_headers(memoryview(batch))] == [7]
 
 
+def test_a_batch_of_a_transaction_has_its_producer_and_no_sequence() -> None:
+    made = builder()
+    (piece,) = made.pieces([CoordinatorRecord("k", "v", 7)], atomic=True)
+    (header,) = iter_batch_headers(memoryview(made.batch(piece.encoded, 1, (7, 3))))
+    assert (header.is_transactional, header.producer_id, header.producer_epoch) == (True, 7, 3)
+    assert header.base_sequence == -1
+
+
 def test_atomic_records_stay_together_others_are_split_at_the_limit() -> None:
     small = builder(1_000)
     assert len(small.pieces(records(50), atomic=True)) == 1

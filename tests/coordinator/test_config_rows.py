@@ -5,8 +5,10 @@ import pytest
 from signalbox.coordinator.config_rows import (
     COORDINATOR_CONFIG,
     GROUP_RUNTIME_KEYS,
+    TRANSACTION_RUNTIME_KEYS,
     GroupSettings,
     RuntimeSettings,
+    TransactionSettings,
     offsets_topic_configs,
 )
 
@@ -46,6 +48,25 @@ def test_every_key_reaches_its_setting() -> None:
     assert RuntimeSettings.read(values, GROUP_RUNTIME_KEYS) == RuntimeSettings(
         load_buffer_bytes=7, commit_timeout_ms=8, maintenance_interval_ms=9, append_linger_ms=10, compression="lz4"
     )
+
+
+def test_the_keys_of_transactions() -> None:
+    values, faults = COORDINATOR_CONFIG.read({})
+    assert faults == []
+    assert TransactionSettings.read(values) == TransactionSettings()
+    values, faults = COORDINATOR_CONFIG.read(
+        {
+            "transaction.max.timeout.ms": "1",
+            "transactional.id.expiration.ms": "2",
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": "3",
+            "transaction.state.log.load.buffer.size": "4",
+            "transaction.remove.expired.transaction.cleanup.interval.ms": "5",
+        }
+    )
+    assert faults == []
+    assert TransactionSettings.read(values) == TransactionSettings(1, 2, 3)
+    runtime = RuntimeSettings.read({**values, "request.timeout.ms": 6}, TRANSACTION_RUNTIME_KEYS)
+    assert runtime == RuntimeSettings(load_buffer_bytes=4, maintenance_interval_ms=5, commit_timeout_ms=6)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.coordinator.test_batch_builder import TextSerde
 
 from signalbox.broker.api_request import as_future
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
-from signalbox.coordinator.decision import CoordinatorRecord
+from signalbox.coordinator.decision import CoordinatorRecord, TransactionEnd
 from signalbox.coordinator.loading import MAX_READ_BYTES, load_steps, run_in_slices
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import Record, encode_batch
@@ -68,14 +68,31 @@ def test_a_read_never_exceeds_what_fits_into_a_slice() -> None:
     assert len(log.reads) >= 10 * len(large) // MAX_READ_BYTES
 
 
-def test_unknown_kinds_markers_transactions_and_keyless_records_are_skipped() -> None:
+def test_unknown_kinds_and_keyless_records_are_skipped() -> None:
     log = log_of(
         batch("a", "?later", None),
-        batch("marker", control=True, producer_id=7, producer_epoch=0),
-        batch("pending", transactional=True, producer_id=7, producer_epoch=0, base_sequence=0),
+        batch("no marker", control=True, transactional=True, producer_id=7, producer_epoch=0),
         batch("b"),
     )
     assert [record.key for record in load(log)] == ["a", "b"]
+
+
+@pytest.mark.spec("D5")
+def test_records_of_a_transaction_have_its_producer_id_and_markers_end_it() -> None:
+    marker = {"control": True, "transactional": True, "producer_id": 7, "producer_epoch": 0}
+    log = log_of(
+        batch("pending", transactional=True, producer_id=7, producer_epoch=0, base_sequence=0),
+        batch("\0\0\0\1", **marker),
+        batch("\0\0\0\0", **marker),
+        batch("\0\0\0\5", **marker),
+        batch("idempotent", producer_id=8, producer_epoch=0, base_sequence=0),
+    )
+    assert load(log) == [
+        CoordinatorRecord("pending", "v", 7),
+        CoordinatorRecord(TransactionEnd(True), None, 7),
+        CoordinatorRecord(TransactionEnd(False), None, 7),
+        CoordinatorRecord("idempotent", "v"),
+    ]
 
 
 def test_it_stops_after_each_record() -> None:

@@ -32,12 +32,18 @@ class Desk:
 
     topic = "t"
 
-    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Promise[None]:
+    def append(self, partition: int, leader_epoch: int, batch: bytearray, guard: object | None = None) -> Promise[None]:
         assert (partition, leader_epoch) == (3, 9)
         if self.rejection is not None:
             raise KafkaError(self.rejection)
         self.appended_keys.append([record.key for record in decode_records(batch)])
         return Promise()
+
+    def start_verification(self, partition: int, producer: tuple[int, int], *, raises_epochs: bool) -> object:
+        return None
+
+    def abandon_verification(self, partition: int, producer_id: int, guard: object) -> None:
+        pass
 
     def start_offset(self, partition: int) -> int:
         return 0

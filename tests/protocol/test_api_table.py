@@ -64,7 +64,6 @@ def test_the_forced_control_plane_admits_spec_c4s_list() -> None:
 
 def test_cluster_actions_are_the_requests_between_brokers() -> None:
     assert {row.name for row in ROWS if row.cluster_action} == SPEC_C4 | {
-        "WriteTxnMarkers",
         "AlterPartition",
         "Envelope",
         "AllocateProducerIds",

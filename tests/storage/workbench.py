@@ -12,6 +12,7 @@ from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.records.compression import UnpacksTooLarge
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
+from signalbox.protocol.records.transaction_marker import TransactionMarker, encode_marker
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.files.background import InlineBackground
 from signalbox.storage.files.file_system import Buffer, FileSystem, RealFileSystem
@@ -20,6 +21,7 @@ from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_loader import create_body, load_body
+from signalbox.storage.producers.transaction_verification import SWITCHED_OFF
 from signalbox.storage.segments.segment import Disk
 from signalbox.storage.segments.timestamp_search import Search, TimestampedOffset
 
@@ -39,6 +41,7 @@ def batch(
     timestamp: int = NOW_MS,
     epoch: int = 0,
     compression: str = "none",
+    transactional: bool = False,
 ) -> bytes:
     """A batch of `count` records of `size` bytes, one millisecond apart."""
     rows = [Record(timestamp=timestamp + number, value=bytes([number % 251]) * size) for number in range(count)]
@@ -51,6 +54,7 @@ def batch(
         base_sequence=sequence if idempotent else -1,
         partition_leader_epoch=epoch,
         compression=compression,
+        transactional=transactional,
     )
 
 
@@ -80,6 +84,24 @@ def append(log: Log, *batches: Buffer, epoch: int = 0) -> None:
     for one in batches:
         log.append_as_leader(one, epoch, NOW_MS)
     log.flush_appends()
+
+
+def append_transactional(log: Log, producer_id: int, sequence: int = 0, count: int = 1, epoch: int = 0) -> int:
+    """Appends a batch of a transaction as a leader whose verification is switched off; returns its base offset."""
+    data = batch(count, producer_id=producer_id, sequence=sequence, producer_epoch=epoch, transactional=True)
+    info = log.append_admitted(log.admit_at_once(data, NOW_MS), 0, guard=SWITCHED_OFF)
+    log.flush_appends()
+    return info.first_offset
+
+
+def append_marker(
+    log: Log, producer_id: int, *, is_commit: bool = True, epoch: int = 0, coordinator_epoch: int = 1
+) -> int:
+    """Appends a transaction marker as a leader; returns its offset."""
+    data = encode_marker(producer_id, epoch, TransactionMarker(is_commit, coordinator_epoch), NOW_MS)
+    info = log.append_marker(data, 0, NOW_MS, 0)
+    log.flush_appends()
+    return info.first_offset
 
 
 def records(log: Log, offset: int | None = None, max_bytes: int = 1 << 20) -> list[Record]:

@@ -10,7 +10,15 @@ from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, ResponseMessage
 from signalbox.protocol.api_table import API_TABLE, ApiKey
-from signalbox.protocol.error_builders import ErrorBuilder, FailedRequest, changes, groups, records, top_level
+from signalbox.protocol.error_builders import (
+    ErrorBuilder,
+    FailedRequest,
+    changes,
+    groups,
+    records,
+    top_level,
+    transactions,
+)
 from signalbox.protocol.error_table import Error
 from signalbox.replication.leadership import reject_leader_and_isr
 from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
@@ -58,6 +66,7 @@ _BUILDERS: dict[ApiKey, ErrorBuilder] = {
     **records.BUILDERS,
     **groups.BUILDERS,
     **changes.BUILDERS,
+    **transactions.BUILDERS,
     ApiKey.LEADER_AND_ISR: _leader_and_isr,
     ApiKey.CREATE_DELEGATION_TOKEN: _create_delegation_token,
 }

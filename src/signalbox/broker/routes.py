@@ -1,8 +1,8 @@
 """Which node handles which API: the table from which ApiVersions is derived.
 
-LOCAL: any broker. LEADER: the partition leader; other brokers return an error per partition. COORDINATOR: the group's
-coordinator. CONTROLLER: the active controller; any other broker forwards (KIP-590). PEER: requests between brokers or
-from the controller to brokers, never from clients.
+LOCAL: any broker. LEADER: the partition leader; other brokers return an error per partition. COORDINATOR: the
+coordinator of the group or transactional id. CONTROLLER: the active controller; any other broker forwards (KIP-590).
+PEER: requests between brokers or from the controller to brokers, never from clients.
 `wiring/handler_table.py` contains the handler of each row; `build_route_table` rejects a row without one.
 """
 
@@ -71,6 +71,11 @@ ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.DELETE_RECORDS, _LEADER),
     RouteRow(ApiKey.INIT_PRODUCER_ID, _LOCAL),
     RouteRow(ApiKey.OFFSET_FOR_LEADER_EPOCH, _LEADER),
+    RouteRow(ApiKey.ADD_PARTITIONS_TO_TXN, _COORDINATOR),
+    RouteRow(ApiKey.ADD_OFFSETS_TO_TXN, _COORDINATOR),
+    RouteRow(ApiKey.END_TXN, _COORDINATOR),
+    RouteRow(ApiKey.TXN_OFFSET_COMMIT, _COORDINATOR),
+    RouteRow(ApiKey.WRITE_TXN_MARKERS, _LEADER),
     RouteRow(ApiKey.DESCRIBE_ACLS, _LOCAL, answers_long=True),
     RouteRow(ApiKey.CREATE_ACLS, _CONTROLLER, Audited.SINGLY),
     RouteRow(ApiKey.DELETE_ACLS, _CONTROLLER, Audited.SINGLY),
@@ -97,6 +102,9 @@ ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.UPDATE_FEATURES, _CONTROLLER, Audited.SINGLY),
     RouteRow(ApiKey.ENVELOPE, _PEER, Audited.NEVER),
     RouteRow(ApiKey.DESCRIBE_CLUSTER, _LOCAL),
+    RouteRow(ApiKey.DESCRIBE_TRANSACTIONS, _COORDINATOR, answers_long=True),
+    RouteRow(ApiKey.LIST_TRANSACTIONS, _LOCAL, answers_long=True),
+    RouteRow(ApiKey.DESCRIBE_PRODUCERS, _LEADER, answers_long=True),
     RouteRow(ApiKey.ALLOCATE_PRODUCER_IDS, _PEER),
     RouteRow(ApiKey.LIST_CONFIG_RESOURCES, _LOCAL, answers_long=True),
     RouteRow(ApiKey.DESCRIBE_TOPIC_PARTITIONS, _LOCAL, answers_long=True),

@@ -12,6 +12,7 @@ APPENDED_UNPACKED_TIMES = 16  # ... or this many times max.message.bytes
 UNPACKED_AT_ONCE_BYTES = 65_536  # of a batch: up to here decompressed in the event loop (50 us), above in a thread
 MAX_UNPACKING_BYTES = 268_435_456  # decompressed size of the batches that are in threads, of all connections together
 MAX_AWAITING_UNPACKING_BYTES = 67_108_864  # batches that wait for it; beyond it the response is REQUEST_TIMED_OUT
+MAX_AWAITING_VERIFICATION_BYTES = 67_108_864  # batches that wait for it; beyond it they get NOT_ENOUGH_REPLICAS
 MAX_RECORD_ERRORS = 10_000  # of one batch, in a ProduceResponse: the most records that librdkafka puts into a batch
 MAX_ACCESS_TOKEN_BYTES = 16_384  # of an OAuth token: the check of a longer one would block the event loop too long
 MAX_FETCHED_DOCUMENT_BYTES = 1_048_576  # of the response of a JWKS endpoint or a token endpoint

@@ -49,7 +49,17 @@ class BatchBuilder:
         """Whether `more_bytes` fit into a batch that has `size_bytes` of records."""
         return BATCH_OVERHEAD_BYTES + size_bytes + more_bytes <= self._settings.max_batch_bytes
 
-    def batch(self, encoded: list[Record], leader_epoch: int) -> bytearray:
+    def batch(self, encoded: list[Record], leader_epoch: int, producer: tuple[int, int] | None = None) -> bytearray:
+        """With a producer id and epoch the batch is one of the producer's transaction. It has no sequence number: a
+        coordinator does not number the batches that it writes for a producer, and the log does not check them."""
+        producer_id, producer_epoch = producer or (-1, -1)
         return bytearray(
-            encode_batch(encoded, compression=self._settings.compression, partition_leader_epoch=leader_epoch)
+            encode_batch(
+                encoded,
+                compression=self._settings.compression,
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                partition_leader_epoch=leader_epoch,
+                transactional=producer is not None,
+            )
         )

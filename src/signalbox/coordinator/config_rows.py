@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Value, at_least, between
+from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, Value, at_least, between
 
 _INT_MAX = 2**31 - 1
 _I, _L = ConfigType.INT, ConfigType.LONG
@@ -54,6 +54,29 @@ COORDINATOR_CONFIG = ConfigTable(
                   "The value of min.insync.replicas with which __transaction_state is created.", at_least(1)),
         ConfigRow("transaction.state.log.segment.bytes", _I, 104_857_600,
                   "The segment size in bytes with which __transaction_state is created.", at_least(1)),
+        ConfigRow("transaction.state.log.load.buffer.size", _I, 5_242_880,
+                  "The maximum number of bytes that are read at a time while a partition of __transaction_state is"
+                  " loaded.", at_least(1)),
+        ConfigRow("transaction.max.timeout.ms", _I, 900_000,
+                  "The maximum transaction timeout in milliseconds that a producer may request. Longer ones are"
+                  " rejected with INVALID_TRANSACTION_TIMEOUT.", at_least(1)),
+        ConfigRow("transaction.abort.timed.out.transaction.cleanup.interval.ms", _I, 10_000,
+                  "The interval in milliseconds at which transactions that have timed out are aborted.", at_least(1)),
+        ConfigRow("transaction.remove.expired.transaction.cleanup.interval.ms", _I, 3_600_000,
+                  "The interval in milliseconds at which expired transactional ids are removed.", at_least(1)),
+        ConfigRow("transaction.partition.verification.enable", ConfigType.BOOLEAN, True,
+                  "Whether a leader asks the transaction coordinator before it appends the first batch of a transaction"
+                  " (KIP-890). Producers of transaction version 2 are always verified.",
+                  dynamic=Dynamic.CLUSTER_WIDE),
+        ConfigRow("add.partitions.to.txn.retry.backoff.ms", _I, 20,
+                  "The time in milliseconds after which a leader asks the transaction coordinator again while the"
+                  " previous transaction of a producer is being completed.", at_least(1)),
+        ConfigRow("add.partitions.to.txn.retry.backoff.max.ms", _I, 100,
+                  "The time in milliseconds after which a leader no longer asks again and returns"
+                  " CONCURRENT_TRANSACTIONS to the producer.", at_least(0)),
+        ConfigRow("transactional.id.expiration.ms", _I, 604_800_000,
+                  "The time in milliseconds after its last transaction for which the state of a transactional id is"
+                  " kept.", at_least(1)),
     )
 )  # fmt: skip
 
@@ -84,18 +107,38 @@ class GroupSettings:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class TransactionSettings:
+    """Settings of the transaction shard; `TransactionSettings()` = Kafka's defaults."""
+
+    max_timeout_ms: int = 900_000
+    id_expiration_ms: int = 604_800_000
+    abort_timed_out_interval_ms: int = 10_000
+
+    @staticmethod
+    def read(values: Mapping[str, Value]) -> TransactionSettings:
+        """From the typed values of `COORDINATOR_CONFIG`."""
+        number = {name: cast(int, value) for name, value in values.items() if name in COORDINATOR_CONFIG}
+        return TransactionSettings(
+            max_timeout_ms=number["transaction.max.timeout.ms"],
+            id_expiration_ms=number["transactional.id.expiration.ms"],
+            abort_timed_out_interval_ms=number["transaction.abort.timed.out.transaction.cleanup.interval.ms"],
+        )
+
+
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeKeys:
-    """The keys of `COORDINATOR_CONFIG` that a coordinator's runtime reads: Kafka's prefixes differ per coordinator."""
+    """The keys of a node's configuration that a coordinator's runtime reads: Kafka's prefixes differ per coordinator.
+    A key that a coordinator does not have is ""; the default of `RuntimeSettings` applies."""
 
     load_buffer: str
     commit_timeout: str
     maintenance_interval: str
-    append_linger: str
-    compression: str
+    append_linger: str = ""
+    compression: str = ""
 
 
 GROUP_RUNTIME_KEYS = RuntimeKeys(
@@ -105,11 +148,16 @@ GROUP_RUNTIME_KEYS = RuntimeKeys(
     append_linger="group.coordinator.append.linger.ms",
     compression="offsets.topic.compression.codec",
 )
+TRANSACTION_RUNTIME_KEYS = RuntimeKeys(
+    load_buffer="transaction.state.log.load.buffer.size",
+    commit_timeout="request.timeout.ms",
+    maintenance_interval="transaction.remove.expired.transaction.cleanup.interval.ms",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeSettings:
-    """Settings of the runtime, for any kind of shard; `RuntimeSettings()` = Kafka's defaults."""
+    """Settings of the runtime, for any kind of shard; `RuntimeSettings()` = Kafka's defaults for groups."""
 
     load_buffer_bytes: int = 5_242_880
     commit_timeout_ms: int = 5_000
@@ -120,14 +168,14 @@ class RuntimeSettings:
 
     @staticmethod
     def read(values: Mapping[str, Value], keys: RuntimeKeys) -> RuntimeSettings:
-        """From the typed values of `COORDINATOR_CONFIG`."""
-        number = {name: cast(int, value) for name, value in values.items() if name in COORDINATOR_CONFIG}
+        """From the typed values of a node's configuration."""
+        defaults = RuntimeSettings()
         return RuntimeSettings(
-            load_buffer_bytes=number[keys.load_buffer],
-            commit_timeout_ms=number[keys.commit_timeout],
-            maintenance_interval_ms=number[keys.maintenance_interval],
-            append_linger_ms=number[keys.append_linger],
-            compression=_CODECS[number[keys.compression]],
+            load_buffer_bytes=cast(int, values[keys.load_buffer]),
+            commit_timeout_ms=cast(int, values[keys.commit_timeout]),
+            maintenance_interval_ms=cast(int, values[keys.maintenance_interval]),
+            append_linger_ms=cast(int, values.get(keys.append_linger, defaults.append_linger_ms)),
+            compression=_CODECS[cast(int, values.get(keys.compression, 0))],
         )
 
 

@@ -19,11 +19,23 @@ R = TypeVar("R")
 Effect = Callable[[], None]
 
 
+NO_PRODUCER_ID = -1
+
+
 class CoordinatorRecord(NamedTuple):
-    """A record as objects of the shard: a key, and a value or None (tombstone). The serde encodes it."""
+    """A record as objects of the shard: a key, and a value or None (tombstone). The serde encodes it. `producer_id` is
+    that of the transaction in which it was written, -1 without one."""
 
     key: Any
     value: Any | None
+    producer_id: int = NO_PRODUCER_ID
+
+
+class TransactionEnd(NamedTuple):
+    """The key of a `CoordinatorRecord` for a transaction marker in the log: the transaction of its producer id is
+    committed or aborted. It is only replayed, never encoded."""
+
+    committed: bool
 
 
 @dataclass(slots=True)
@@ -35,7 +47,9 @@ class Decision(Generic[R]):
     finds the records in the log.
     `on_failure`: called with the error that the client gets, before the response.
     `replayed` = False: the decision itself updates the state that these records describe.
-    `atomic` = False: the records may be split into several batches."""
+    `atomic` = False: the records may be split into several batches.
+    `producer`: the id and epoch of the producer in whose transaction the records are written; they are one batch.
+    `guard`: of the transaction's verification, from `CoordinatorLog.start_verification`."""
 
     response: R
     records: list[CoordinatorRecord] = field(default_factory=list)
@@ -43,6 +57,8 @@ class Decision(Generic[R]):
     on_failure: Callable[[Error], None] | None = None
     replayed: bool = True
     atomic: bool = True
+    producer: tuple[int, int] | None = None
+    guard: object | None = None
 
 
 def nothing() -> Decision[None]:

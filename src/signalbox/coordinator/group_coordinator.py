@@ -9,12 +9,14 @@ from __future__ import annotations
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.waiting.promise import Promise, gather
 from signalbox.coordinator.config_rows import GroupSettings
+from signalbox.coordinator.decision import CoordinatorRecord, TransactionEnd
 from signalbox.coordinator.group.classic.member import ClientContext
 from signalbox.coordinator.group.classic.membership_responses import rejected_join, rejected_sync, with_null_name
 from signalbox.coordinator.group.group_map import listed
 from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group.offset_commit import rejected_commit
 from signalbox.coordinator.group.offset_fetch import fetch_response, rejected_fetch, requested_groups
+from signalbox.coordinator.group.txn_offset_commit import rejected_txn_commit
 from signalbox.coordinator.runtime import CoordinatorRuntime
 from signalbox.coordinator.write_errors import TOO_LARGE, client_error_for
 from signalbox.metadata.cache import MetadataCache
@@ -30,6 +32,7 @@ from signalbox.protocol.messages.offset_commit import OffsetCommitRequest, Offse
 from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from signalbox.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 _PROTOCOL_IS_NAMED_FROM = 5  # SyncGroup: from this version on the request has protocol type and name
 
@@ -154,12 +157,63 @@ class GroupCoordinator:
             return rejected_commit(request, self._cache.image, error)
 
         partition = self.partition_for(request.group_id)
-        self._runtime.write_background(partition, lambda shard: shard.offset_delete.delete_before_commit(request))
+        topics = [topic.name for topic in request.topics]
+        self._runtime.write_background(
+            partition, lambda shard: shard.offset_delete.delete_before_commit(request.group_id, topics)
+        )
         committed = self._runtime.write(
             partition,
             lambda shard: shard.offset_commit.commit(request, client.api_version, shard.now_ms(), self._cache.image),
         )
         return committed.recover(KafkaError, rejected)
+
+    def start_verification(self, group_id: str, producer: tuple[int, int], *, raises_epochs: bool) -> object:
+        """The guard for `txn_offset_commit`, to be taken before the transaction (producer id and epoch) is verified.
+        Raises KafkaError with the error for the client."""
+        try:
+            return self._runtime.start_verification(self.partition_for(group_id), producer, raises_epochs=raises_epochs)
+        except KafkaError as rejection:
+            raise KafkaError(client_error_for(rejection.error)) from rejection
+
+    def abandon_verification(self, group_id: str, producer_id: int, guard: object) -> None:
+        """The transaction was rejected for good: `guard` will not be used."""
+        self._runtime.abandon_verification(self.partition_for(group_id), producer_id, guard)
+
+    def txn_offset_commit(
+        self, request: TxnOffsetCommitRequest, guard: object | None = None
+    ) -> Promise[TxnOffsetCommitResponse]:
+        """As `offset_commit`, in the transaction of the request's producer. `guard`: from `start_verification`."""
+
+        def rejected(rejection: KafkaError) -> TxnOffsetCommitResponse:
+            too_large = rejection.error in TOO_LARGE
+            error = Error.INVALID_COMMIT_OFFSET_SIZE if too_large else client_error_for(rejection.error)
+            return rejected_txn_commit(request, self._cache.image, error)
+
+        if not request.group_id:
+            return Promise.of(rejected(KafkaError(Error.INVALID_GROUP_ID)))
+        partition = self.partition_for(request.group_id)
+        topics = [topic.name for topic in request.topics]
+        self._runtime.write_background(
+            partition, lambda shard: shard.offset_delete.delete_before_commit(request.group_id, topics)
+        )
+        committed = self._runtime.write(
+            partition, lambda shard: shard.txn_offset_commit.commit(request, shard.now_ms(), self._cache.image, guard)
+        )
+        return committed.recover(KafkaError, rejected)
+
+    def transaction_rejection(self, partition: int) -> Error:
+        """The error with which `complete_transaction` would be rejected now, or NONE."""
+        return self._runtime.rejection(partition)
+
+    def complete_transaction(
+        self, partition: int, producer_id: int, producer_epoch: int, is_commit: bool
+    ) -> Promise[Error]:
+        """The marker of the producer's transaction is committed in `partition` of `__consumer_offsets`: its offsets
+        count now, or never. After COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR the marker must be retried: a load
+        may have read the partition up to an end before the marker."""
+        end = CoordinatorRecord(TransactionEnd(is_commit), None, producer_id)
+        completed = self._runtime.read_after_writes(partition, lambda shard: shard.replay(end))
+        return completed.map(lambda _: Error.NONE).recover(KafkaError, lambda rejection: rejection.error)
 
     def offset_fetch(self, request: OffsetFetchRequest, client: ClientContext) -> Promise[OffsetFetchResponse]:
         """Topic names must be filled in, also at version 10; `topic_id` is copied into the response. For a group
@@ -174,7 +228,9 @@ class GroupCoordinator:
         self, asked: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool, api_version: int
     ) -> Promise[OffsetFetchResponse.OffsetFetchResponseGroup]:
         read = self._runtime.read_after_writes if require_stable else self._runtime.read
-        fetched = read(self.partition_for(asked.group_id), lambda shard: shard.offset_fetch.fetch(asked))
+        fetched = read(
+            self.partition_for(asked.group_id), lambda shard: shard.offset_fetch.fetch(asked, require_stable)
+        )
         return fetched.recover(
             KafkaError, lambda rejection: rejected_fetch(asked, client_error_for(rejection.error), api_version)
         )

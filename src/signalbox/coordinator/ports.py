@@ -16,14 +16,25 @@ class CoordinatorLog(Protocol):
 
     topic: str
 
-    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Promise[None]:
-        """Append one record batch as the leader of `leader_epoch`, with acks=all.
+    def append(self, partition: int, leader_epoch: int, batch: bytearray, guard: object | None = None) -> Promise[None]:
+        """Append one record batch as the leader of `leader_epoch`, with acks=all. `guard`: from `start_verification`,
+        for a batch of a producer's transaction; INVALID_TXN_STATE if the transaction has ended meanwhile.
 
         Raises KafkaError at once if nothing was written: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS,
         KAFKA_STORAGE_ERROR, MESSAGE_TOO_LARGE … The promise completes when the high watermark has passed the batch;
         it fails with NOT_LEADER_OR_FOLLOWER if this broker lost leadership before that, REQUEST_TIMED_OUT or
         NOT_ENOUGH_REPLICAS_AFTER_APPEND if the batch is in the log but was not acknowledged in time.
         Batches of a partition are appended in the order of the calls."""
+        ...
+
+    def start_verification(self, partition: int, producer: tuple[int, int], *, raises_epochs: bool) -> object:
+        """The guard with which a batch of the producer's (id, epoch) transaction must be appended, when the transaction
+        coordinator has confirmed the transaction (KIP-890). `raises_epochs`: transaction version 2. Raises
+        KafkaError(NOT_LEADER_OR_FOLLOWER) if this broker is not the leader."""
+        ...
+
+    def abandon_verification(self, partition: int, producer_id: int, guard: object) -> None:
+        """A batch that would have been appended with `guard` was rejected for good."""
         ...
 
     def start_offset(self, partition: int) -> int:
@@ -87,4 +98,10 @@ class Shard(Protocol):
 class MakeShard(Protocol[S_co]):
     def __call__(self, partition: int, timer: Timer) -> S_co:
         """An empty shard for `partition` that sets its deadlines with `timer`."""
+        ...
+
+
+class ProducerIds(Protocol):
+    def next(self) -> Promise[int]:
+        """A producer id that was never returned before; fails with KafkaError(COORDINATOR_LOAD_IN_PROGRESS)."""
         ...

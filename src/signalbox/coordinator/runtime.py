@@ -139,11 +139,29 @@ class CoordinatorRuntime(Generic[S]):
 
     # --- decisions
 
+    def rejection(self, partition: int) -> Error:
+        """The error with which requests for `partition` are rejected now: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS
+        or NONE."""
+        context = self._contexts.get(partition)
+        return Error.NOT_COORDINATOR if context is None else context.rejection
+
+    def start_verification(self, partition: int, producer: tuple[int, int], *, raises_epochs: bool) -> object:
+        """The guard for a write in the producer's transaction (`CoordinatorLog.start_verification`). Raises KafkaError
+        as `write` fails."""
+        rejection = self.rejection(partition)
+        if rejection is not Error.NONE:
+            raise KafkaError(rejection)
+        return self._log.start_verification(partition, producer, raises_epochs=raises_epochs)
+
+    def abandon_verification(self, partition: int, producer_id: int, guard: object) -> None:
+        """The coordinator of the transaction has rejected for good what `guard` was taken for."""
+        if self.rejection(partition) is Error.NONE:
+            self._log.abandon_verification(partition, producer_id, guard)
+
     def write(self, partition: int, decide: Callable[[S], Decision[R]]) -> Promise[R]:
         """Call `decide` with the shard and write its records. Fails with COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
         the KafkaError that `decide` raises, or the log's error (see `write_errors`)."""
-        context = self._contexts.get(partition)
-        rejection = Error.NOT_COORDINATOR if context is None else context.rejection
+        context, rejection = self._contexts.get(partition), self.rejection(partition)
         if context is None or rejection is not Error.NONE:
             return Promise.failed(KafkaError(rejection))
         try:
@@ -182,6 +200,11 @@ class CoordinatorRuntime(Generic[S]):
     def partitions(self) -> list[int]:
         """The partitions that this broker coordinates, including those that are loading."""
         return list(self._contexts)
+
+    def leader_epoch(self, partition: int) -> int:
+        """The leader epoch at which this broker coordinates `partition`; -1 if it does not."""
+        context = self._contexts.get(partition)
+        return -1 if context is None else context.leader_epoch
 
     def active_shards(self) -> list[S]:
         return [context.shard for context in self._contexts.values() if context.phase is Phase.ACTIVE]

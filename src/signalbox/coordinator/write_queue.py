@@ -58,12 +58,19 @@ class Write:
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """`parts`: the records of each decision. `error` is the log's result, None before that."""
+    """`parts`: the records of each decision. `producer` and `guard`: those of their transaction, if they have one.
+    `error` is the log's result, None before that."""
 
     parts: list[tuple[Write, Piece]] = field(default_factory=list)
     followers: list[Promise[None]] = field(default_factory=list)
     size_bytes: int = 0
+    producer: tuple[int, int] | None = None
+    guard: object | None = None
     error: Error | None = None
+
+    def is_for(self, decision: Decision[Any]) -> bool:
+        """Whether the records of `decision` may be in this batch."""
+        return self.producer == decision.producer and self.guard is decision.guard
 
 
 class WriteWatch(Protocol):
@@ -127,10 +134,13 @@ class WriteQueue:
         return follower
 
     def _gather(self, write: Write, piece: Piece) -> None:
-        if self._gathering is not None and not self._builder.fits(self._gathering.size_bytes, piece.size_bytes):
+        gathering, decision = self._gathering, write.decision
+        if gathering is not None and not (
+            gathering.is_for(decision) and self._builder.fits(gathering.size_bytes, piece.size_bytes)
+        ):
             self.flush()
         if self._gathering is None:
-            self._gathering = Batch()
+            self._gathering = Batch(producer=decision.producer, guard=decision.guard)
             self._watch.gathering_began()
         self._gathering.parts.append((write, piece))
         self._gathering.size_bytes += piece.size_bytes
@@ -142,9 +152,8 @@ class WriteQueue:
             return
         encoded = [record for _, piece in batch.parts for record in piece.encoded]
         try:
-            committed = self._log.append(
-                self._partition, self.leader_epoch, self._builder.batch(encoded, self.leader_epoch)
-            )
+            records = self._builder.batch(encoded, self.leader_epoch, batch.producer)
+            committed = self._log.append(self._partition, self.leader_epoch, records, batch.guard)
         except KafkaError as rejection:
             self._conclude(batch, rejection.error)
             return

@@ -45,7 +45,7 @@ _ROWS = """
  24 AddPartitionsToTxn             0-5    3+
  25 AddOffsetsToTxn                0-4    3+
  26 EndTxn                         0-5    3+
- 27 WriteTxnMarkers                1-2    1+    cluster_action
+ 27 WriteTxnMarkers                1-2    1+
  28 TxnOffsetCommit                0-6    3+
  29 DescribeAcls                   1-3    2+
  30 CreateAcls                     1-3    2+    forwardable

@@ -6,8 +6,8 @@ KIP-497 (ISR through the controller). `stamp` increases with every change on whi
 depends: leadership, leader epoch, log, going offline.
 
 The high watermark is the smallest log end offset of the replicas in the maximal ISR and moves only while the confirmed
-ISR has min.insync.replicas members (KIP-966). The last stable offset equals the high watermark, because transactions
-are rejected; only the property `last_stable_offset` relies on that.
+ISR has min.insync.replicas members (KIP-966). The last stable offset follows it: it changes only when the high
+watermark or the log start moves, so that their waiters are also those of readers of committed records.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Partition(PartitionWaiters):
     def last_stable_offset(self) -> int:
         """The end offset (exclusive) for read_committed readers."""
         assert self.log is not None
-        return self.log.high_watermark
+        return self.log.last_stable_offset
 
     @property
     def high_watermark_lags(self) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from signalbox.common.cooperative_task import yielding
 from signalbox.common.waiting.promise import Promise
@@ -44,12 +44,13 @@ from signalbox.replication.leadership import Leadership
 from signalbox.replication.list_offsets import list_offsets
 from signalbox.replication.offsets_for_leader_epoch import offsets_for_leader_epoch
 from signalbox.replication.partition import Partition
-from signalbox.replication.produce.append import Appends, Batch, ProduceResult
+from signalbox.replication.produce.append import NO_GUARD_BY_PARTITION, Appends, Batch, ProduceResult
 from signalbox.replication.produce.unpacking import UnpackingQueue
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.role_changes import RoleChanges
 from signalbox.replication.throttle import Throttles
 from signalbox.storage.log_manager import LogManager
+from signalbox.storage.producers.transaction_verification import VerificationGuard
 
 _log = logging.getLogger(__name__)
 
@@ -194,12 +195,21 @@ class ReplicaManager:
         timeout_ms: int,
         *,
         from_client: bool = True,
+        guard_by_partition: Mapping[tuple[str, int], VerificationGuard] = NO_GUARD_BY_PARTITION,
     ) -> ProduceResult:
         """Produce: one batch per (topic, partition); one pending append per entry, in their order, finished as `acks`
         requires. `from_client` False: a coordinator of this broker, which may write internal topics and control
-        records."""
+        records. `guard_by_partition`: of transactional batches, by partition (`start_verification`)."""
         now_ms = self.scheduler.clock.now_ms()
-        return self._appends.append(entries, acks, timeout_ms, now_ms, from_client=from_client)
+        return self._appends.append(
+            entries, acks, timeout_ms, now_ms, from_client=from_client, guard_by_partition=guard_by_partition
+        )
+
+    def append_markers(self, markers: Sequence[tuple[tuple[str, int], bytes, int]], timeout_ms: int) -> ProduceResult:
+        """WriteTxnMarkers: one control batch, with its transaction version, per (topic, partition). One pending append
+        per marker, finished when all in-sync replicas have it. Yields."""
+        appends = [self._appends.append_marker(*key, batch, version) for key, batch, version in yielding(markers)]
+        return self._appends.produce_result(appends, timeout_ms)
 
     def list_offsets(
         self, request: ListOffsetsRequest, version: int, authorize: Authorize | None = None

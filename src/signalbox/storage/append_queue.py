@@ -263,6 +263,8 @@ class AppendQueue:
         self._mark = None
         for producer_id, entry in reversed(self._producers_before):
             body.producers.restore(producer_id, entry)
+        if self._producers_before:
+            body.producers.restore_transactions(self.log_end_offset)
         body.epochs.truncate_from_end(self.log_end_offset)
         self.next_offset = self.log_end_offset
         self._buffers.clear()

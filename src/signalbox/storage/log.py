@@ -21,6 +21,7 @@ from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_retention import deletable_segments
 from signalbox.storage.producers.producer_state import ProducerEntry
 from signalbox.storage.segments.timestamp_search import Search, find_by_timestamp, find_max_timestamp
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 from signalbox.storage.validation.log_checks import LogChecks
 
 logger = logging.getLogger(__name__)
@@ -106,6 +107,16 @@ class Log(LogChecks):
         return self._body.producers.entries
 
     @property
+    def last_stable_offset(self) -> int:
+        """Where readers of committed records end: the first offset of the oldest transaction that is open, or whose
+        marker is not below the high watermark; at most the high watermark."""
+        high_watermark, producers = self.high_watermark, self._body.producers
+        if not producers.ongoing and not producers.unreplicated:
+            return high_watermark
+        unstable = max(producers.first_unstable_offset(high_watermark), self._body.log_start_offset)
+        return min(high_watermark, unstable)
+
+    @property
     def size_bytes(self) -> int:
         return self._body.segments.size_bytes()
 
@@ -168,6 +179,20 @@ class Log(LogChecks):
         if available <= 0:
             return EMPTY_SLICE
         return LogSlice(segment.slice(position, available), base_offset)
+
+    def aborted_transactions(self, offset: int, records: LogSlice) -> list[AbortedTransaction]:
+        """The aborted transactions of which records may be in `records`, which were read from `offset` on. At least
+        those; a transaction that begins close behind the records may be among them."""
+        if not isinstance(records.records, FileSlice):
+            return []
+        try:
+            slot = self._body.segments.slot_of(records.first_offset)
+            end_offset = self._body.segments[slot].indexed_from(records.records.position + len(records))
+            if end_offset is None:
+                end_offset = self._body.segments.end_of(slot, self.log_end_offset)
+            return self._body.aborted_transactions(offset, end_offset)
+        except OSError as error:
+            raise self._directory.fail(error, f"reading transaction indexes of {self._body.folder}") from error
 
     def offset_for_timestamp(self, timestamp: int) -> Search:
         """The search for the first record that is not older than `timestamp`. Yields."""
@@ -267,6 +292,7 @@ class Log(LogChecks):
 
     def expire_producers(self, now_ms: int, expiration_ms: int) -> int:
         """Removes producers without a batch for `expiration_ms`; returns how many."""
+        self._body.verifications.expire(now_ms, expiration_ms)
         return self._body.producers.expire(now_ms, expiration_ms)
 
     def roll(self) -> None:

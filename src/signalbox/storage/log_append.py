@@ -19,6 +19,7 @@ from signalbox.protocol.records.batch_header import (
     HEADER_SIZE,
     LOG_OVERHEAD,
     MAGIC,
+    TRANSACTIONAL_BIT,
     BatchHeader,
     check_crc,
     iter_batch_headers,
@@ -27,12 +28,14 @@ from signalbox.protocol.records.batch_header import (
 )
 from signalbox.protocol.records.record_checks import COUNTED_COMPRESSED_BYTES, SMALLEST_RECORD_BYTES
 from signalbox.protocol.records.record_walk import walk_records
+from signalbox.protocol.records.transaction_marker import read_marker
 from signalbox.storage.append_queue import DIRECT_WRITE_SIZE_BYTES, AppendQueue, LogAppendInfo, OnWritten
 from signalbox.storage.files.file_system import Buffer
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.producers.producer_replay import note_batch
-from signalbox.storage.producers.producer_state import MAX_SEQUENCE
+from signalbox.storage.producers.producer_state import MAX_SEQUENCE, SequenceRange
+from signalbox.storage.producers.transaction_verification import ALREADY_ONGOING, SWITCHED_OFF, VerificationGuard
 from signalbox.storage.validation.batch_admission import (
     AdmissionSteps,
     Admitted,
@@ -97,8 +100,11 @@ class LogAppends(AppendQueue):
         leader_epoch: int,
         on_written: OnWritten | None = None,
         from_client: bool = True,
+        guard: VerificationGuard | None = None,
     ) -> LogAppendInfo:
-        """Assigns the next offsets to an admitted batch and queues it; KafkaError if its sequence is wrong.
+        """Assigns the next offsets to an admitted batch and queues it; KafkaError if its producer may not append it.
+
+        `guard`: from `start_verification`; every transactional batch of data needs one.
 
         `flush_appends` calls `on_written` with the result. A large mutable batch is patched in place; the caller may
         reuse the buffer after the call. With `from_client` True the write of a large batch yields.
@@ -116,9 +122,14 @@ class LogAppends(AppendQueue):
         info = LogAppendInfo(first_offset, last_offset, size, body.log_start_offset, appended_at)
         if producer_id >= 0 and not attributes & CONTROL_BIT:
             entry = body.producers.entries.get(producer_id)
-            if entry is None or entry.next_sequence != sequence or entry.producer_epoch != producer_epoch:
-                last_sequence = (sequence + delta) & MAX_SEQUENCE
-                duplicate = body.producers.check(producer_id, producer_epoch, sequence, last_sequence)
+            if (
+                entry is None
+                or entry.next_sequence != sequence
+                or entry.producer_epoch != producer_epoch
+                or entry.transaction_first_offset >= 0
+                or attributes & TRANSACTIONAL_BIT
+            ):
+                duplicate = self._check_producer(header, from_client=from_client, guard=guard)
                 if duplicate is not None:
                     info.mark_duplicate(duplicate[2] - duplicate[3], duplicate[2], duplicate[4])
                     self._schedule_write(info, on_written)
@@ -135,7 +146,7 @@ class LogAppends(AppendQueue):
         if producer_id >= 0:
             self._producers_before.append((producer_id, body.producers.entries.get(producer_id)))
             if attributes & ~COMPRESSION_MASK:
-                note_batch(body.producers, read_batch_header(batch), batch)
+                self._note_batch(read_batch_header(batch), batch)
             else:
                 sequence_range = (sequence, (sequence + delta) & MAX_SEQUENCE, last_offset, delta, max_timestamp)
                 body.producers.append(producer_id, producer_epoch, sequence_range)
@@ -149,6 +160,89 @@ class LogAppends(AppendQueue):
             else:  # a coordinator's appends stay in the order of its calls
                 self._write_group()
         return info
+
+    def append_marker(
+        self,
+        batch: bytes,
+        leader_epoch: int,
+        now_ms: int,
+        transaction_version: int,
+        on_written: OnWritten | None = None,
+    ) -> LogAppendInfo:
+        """Appends the control batch of a transaction marker; KafkaError if its producer epoch or coordinator epoch is
+        too old."""
+        admitted = self.admit_at_once(batch, now_ms, from_client=False)
+        header, marker = read_batch_header(batch), read_marker(batch)
+        if marker is None:
+            raise KafkaError(Error.INVALID_RECORD, "not a transaction marker")
+        self._body.producers.check_marker(
+            header.producer_id, header.producer_epoch, marker.coordinator_epoch, transaction_version
+        )
+        return self.append_admitted(admitted, leader_epoch, on_written, from_client=False)
+
+    def start_verification(
+        self, producer_id: int, producer_epoch: int, sequence: int, now_ms: int, *, raises_epochs: bool
+    ) -> VerificationGuard:
+        """The guard with which a batch must be appended once the transaction coordinator has confirmed its transaction;
+        ALREADY_ONGOING, without a verification, if the transaction is open. `raises_epochs`: transaction version 2."""
+        if self._body.producers.has_ongoing_transaction(producer_id, producer_epoch):
+            return ALREADY_ONGOING
+        verifications = self._body.verifications
+        return verifications.start(producer_id, producer_epoch, sequence, now_ms, raises_epochs=raises_epochs)
+
+    def abandon_verification(self, producer_id: int, guard: VerificationGuard) -> None:
+        """A batch that would have been appended with `guard` was rejected for good."""
+        self._body.verifications.abandon(producer_id, guard)
+
+    def _check_producer(
+        self, header: tuple[int, ...], *, from_client: bool, guard: VerificationGuard | None
+    ) -> SequenceRange | None:
+        """Admits a batch of data by its producer, or returns the earlier batch that it repeats. KafkaError."""
+        body = self._body
+        attributes, delta, producer_id, producer_epoch, sequence = header[5], header[6], *header[9:12]
+        is_transactional = bool(attributes & TRANSACTIONAL_BIT)
+        if from_client:
+            last_sequence = (sequence + delta) & MAX_SEQUENCE
+            duplicate = body.producers.duplicate_of(producer_id, producer_epoch, sequence, last_sequence)
+            if duplicate is not None:
+                return duplicate
+        if is_transactional and guard is None:
+            raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transaction without transactional id")
+        is_first = is_transactional and not body.producers.has_ongoing_transaction(producer_id, producer_epoch)
+        body.producers.check_epoch(producer_id, producer_epoch)  # first: its error does not end the producer
+        if is_first and guard is not SWITCHED_OFF and not body.verifications.confirms(producer_id, guard):
+            raise KafkaError(Error.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
+        body.producers.check(
+            producer_id, producer_epoch, sequence, is_transactional=is_transactional, checks_sequence=from_client
+        )
+        if is_first and from_client:
+            self._check_first_sequence(producer_id, producer_epoch, sequence)
+        return None
+
+    def _check_first_sequence(self, producer_id: int, producer_epoch: int, sequence: int) -> None:
+        """A batch that opens a transaction must be the earliest of those that wait for its verification; with
+        transaction version 2 it must be the producer's first one if there is no state of it."""
+        verification = self._body.verifications.get(producer_id)
+        if verification is None:
+            return
+        expected = verification.lowest_sequence
+        entry = self._body.producers.entries.get(producer_id)
+        if verification.raises_epochs and (entry is None or not entry.batches):
+            expected = 0
+        if sequence > expected:
+            raise KafkaError(
+                Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"producer {producer_id}, epoch {producer_epoch}: sequence {sequence} instead of {expected}",
+            )
+
+    def _note_batch(self, header: BatchHeader, buffer: Buffer) -> None:
+        """Records a batch that has a producer id."""
+        body = self._body
+        aborted = note_batch(body.producers, header, buffer)
+        if aborted is not None:
+            body.add_aborted(aborted)
+        if header.is_transactional:
+            body.verifications.end(header.producer_id)
 
     def append_as_follower(
         self, batches: Buffer, on_written: OnWritten | None = None, leader_epoch: int = MAX_LEADER_EPOCH
@@ -235,7 +329,7 @@ class LogAppends(AppendQueue):
                 self._mark = body.segments.active.mark()
             if header.producer_id >= 0:
                 self._producers_before.append((header.producer_id, body.producers.entries.get(header.producer_id)))
-                note_batch(body.producers, header, view)
+                self._note_batch(header, view)
             body.segments.active.accept(header.base_offset, header.last_offset, header.size_bytes, header.max_timestamp)
             self.next_offset = header.next_offset
         self._add_buffer(view[queued:])

@@ -6,6 +6,7 @@ Offsets that these methods take are ends: "next offset", the one after the last 
 
 from __future__ import annotations
 
+import logging
 import operator
 import os
 import zlib
@@ -28,12 +29,16 @@ from signalbox.storage.files.file_names import (
 from signalbox.storage.files.open_files import OpenFile
 from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.producers.producer_replay import replay_producers
+from signalbox.storage.producers.producer_replay import rebuild_transaction_index, replay_producers
 from signalbox.storage.producers.producer_snapshot import save_snapshot
 from signalbox.storage.producers.producer_state import ProducerStates
+from signalbox.storage.producers.transaction_verification import TransactionVerifications
 from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from signalbox.storage.segments.segment_list import SegmentList
 from signalbox.storage.segments.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_BYTES
+from signalbox.storage.segments.transaction_index import MAX_ENTRIES, AbortedTransaction, TransactionIndex
+
+logger = logging.getLogger(__name__)
 
 NO_LIMIT = 2**63 - 1
 
@@ -55,10 +60,12 @@ class LogBody:
         "gaps_to",
         "has_unexpected_end",
         "log_start_offset",
+        "may_have_aborted",
         "producers",
         "recovery_point",
         "roll_ms",
         "segments",
+        "verifications",
     )
 
     def __init__(
@@ -70,6 +77,8 @@ class LogBody:
         self.segments = segments
         self.epochs = epochs
         self.producers = ProducerStates()
+        self.verifications = TransactionVerifications()
+        self.may_have_aborted = any(not segment.transaction_index.is_loaded for segment in segments)
         self.log_start_offset = segments[0].base_offset
         self.recovery_point = self.log_start_offset
         self.has_unexpected_end = False  # after a clean shutdown the end of the log was not as expected
@@ -139,13 +148,17 @@ class LogBody:
 
         truncations = self._truncations
 
+        def sync_files() -> None:
+            self.directory.disk.file_system.fsync(file.fd)
+            old.transaction_index.sync(self.directory.disk.file_system)
+
         def synced(error: BaseException | None) -> None:
             if isinstance(error, OSError):
                 self.directory.fail(error, f"syncing {old.path(LOG_SUFFIX)}")
             elif truncations == self._truncations:
                 self.recovery_point = max(self.recovery_point, next_offset)
 
-        self.directory.background.run(lambda: self.directory.disk.file_system.fsync(file.fd), synced)
+        self.directory.background.run(sync_files, synced)
 
     def new_segment(self, base_offset: int) -> Segment:
         """An empty segment with its file."""
@@ -157,6 +170,42 @@ class LogBody:
         """Saves the producer state as of `offset`."""
         path = os.path.join(self.folder, offset_name(offset, SNAPSHOT_SUFFIX))
         save_snapshot(self.directory.disk.file_system, path, self.producers)
+
+    def transaction_index(self, segment: Segment) -> TransactionIndex:
+        """The transaction index of `segment`, loaded; rebuilt from the log if its file is corrupt."""
+        index, file_system = segment.transaction_index, self.directory.disk.file_system
+        if not index.is_loaded:
+            try:
+                index.load(file_system, segment.base_offset)
+                if segment is not self.segments.active:  # which owns its file
+                    self.directory.disk.open_files.touch(segment)
+            except ValueError as fault:
+                logger.warning("Corrupt transaction index rebuilt: %s", fault)
+                rebuild_transaction_index(file_system, self.folder, self.segments, segment)
+                index.save(file_system)
+        return index
+
+    def add_aborted(self, aborted: AbortedTransaction) -> None:
+        """A marker that ends the active segment aborts a transaction."""
+        index = self.segments.active.transaction_index
+        index.append(aborted)
+        self.may_have_aborted = True
+        if len(index) >= MAX_ENTRIES:
+            self._last_offset_allowed = -1  # `is_full_for`: the next batch begins a segment
+
+    def aborted_transactions(self, fetch_offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """The aborted transactions with records from `fetch_offset` to `end_offset` (exclusive)."""
+        aborted: list[AbortedTransaction] = []
+        if not self.may_have_aborted:
+            return aborted
+        for slot in range(self.segments.slot_of(fetch_offset), len(self.segments)):
+            index = self.transaction_index(self.segments[slot])
+            if len(index):
+                overlapping, is_complete = index.overlapping(fetch_offset, end_offset)
+                aborted += overlapping
+                if is_complete:
+                    break
+        return aborted
 
     def drop_oldest(self, count: int) -> None:
         """Deletes the oldest `count` segments."""
@@ -193,9 +242,7 @@ class LogBody:
         of the batch at `offset`, for a batch that cannot be found by its own offset."""
         self._truncations += 1
         self.retire(self.segments.take_after(self.segments.slot_of(offset if place is None else place[0])))
-        active = self.segments.active
-        active.activate()
-        self._refresh_active()
+        active = self._activate_last()
         if place is not None:
             active.truncate_at(place[1], offset)
         elif (location := active.locate(offset)) is not None:
@@ -222,9 +269,15 @@ class LogBody:
             slot = following  # empty, and in the right place
         if slot + 1 < len(self.segments):
             self.retire(self.segments.take_after(slot))
-            self.segments.active.activate()
-            self._refresh_active()
+            self._activate_last()
         return end_offset
+
+    def _activate_last(self) -> Segment:
+        active = self.segments.active
+        active.activate()
+        self.transaction_index(active)
+        self._refresh_active()
+        return active
 
     def restart_at(self, offset: int) -> None:
         """Deletes everything; the log continues, empty, at `offset`."""
@@ -235,6 +288,7 @@ class LogBody:
         self.epochs.clear()
         self.epochs.save()
         self.producers = ProducerStates()
+        self.may_have_aborted = False
         self.drop_snapshots_after(-1)
         self.log_start_offset = self.recovery_point = offset
         self.forget_gaps_from(offset)

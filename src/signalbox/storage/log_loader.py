@@ -21,7 +21,7 @@ from signalbox.storage.last_run import LastRun
 from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.producers.producer_replay import replay_producers
+from signalbox.storage.producers.producer_replay import rebuild_transaction_index, replay_producers
 from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from signalbox.storage.segments.segment_list import SegmentList
 from signalbox.storage.segments.segment_scan import scan_batches
@@ -71,6 +71,7 @@ def load_body(folder: str, directory: LogDirectory, config: LogConfig, last_run:
     body.drop_snapshots_after(end_offset)
     body.producers = replay_producers(directory.disk.file_system, folder, segments, end_offset)
     segments.active.activate()
+    body.transaction_index(segments.active)
     return body, end_offset
 
 
@@ -126,6 +127,7 @@ def _recover(body: LogBody, last_run: LastRun) -> int:
             _drop_after(body, slot - 1)
             break
         segment.rebuild(batches.of(segment))
+        segment.transaction_index.clear()
         if segment.size < segment.written:
             body.directory.disk.file_system.truncate(segment.file().fd, segment.size)
             segment.written = segment.size
@@ -136,6 +138,11 @@ def _recover(body: LogBody, last_run: LastRun) -> int:
     end_before = max(end_before, end_offset)
     if batches.corrupt_from is not None:
         end_offset = body.truncate_to(batches.corrupt_from, batches.corrupt_place)
+    for segment in batches.segments_with_markers:
+        if segment in segments and segment.size:
+            rebuild_transaction_index(body.directory.disk.file_system, body.folder, segments, segment)
+            segment.transaction_index.save(body.directory.disk.file_system)
+            body.may_have_aborted = True
     if body.epochs.epochs != epochs_before:
         body.epochs.save()
     dropped, lost_bytes = segments_before - len(segments), bytes_before - segments.size_bytes()
@@ -181,6 +188,7 @@ class _IntactBatches:
         self.fault: str | None = None
         self.corrupt_from: int | None = None
         self.corrupt_place: tuple[int, int] | None = None
+        self.segments_with_markers: dict[Segment, None] = {}
         self._segment_base_offset = order.next_offset
 
     def continue_with(self, segment: Segment) -> bool:
@@ -211,6 +219,8 @@ class _IntactBatches:
             if 0 <= self._cached_epoch < batch.partition_leader_epoch:
                 self._body.epochs_verified_to = min(self._body.epochs_verified_to, batch.base_offset)
             epochs.assign_if_later(batch.partition_leader_epoch, batch.base_offset)
+            if batch.is_control:
+                self.segments_with_markers[segment] = None
             yield batch
 
     def _finds_corrupt_before(self, next_base_offset: int) -> bool:

@@ -110,11 +110,16 @@ def _serving(node: BrokerNodeComponents) -> list[Component]:
         if config.may_be_controller:
             await node.controller.start()
 
+    async def stop_verification() -> None:
+        data.transactions.verification_channels.close()
+
     return [
         Component(name="listeners", start=server.enable),
         Component(name="controller registration", start=register_controller, stop=node.controller_registrar.stop),
         Component(name="log directory failures", stop=data.log_dir_failures.stop),
         Component(name="group coordinator", stop=lambda: as_future(data.coordinator.stop())),
+        Component(name="transaction coordinator", stop=lambda: as_future(data.transactions.coordinator.stop())),
+        Component(name="transaction verification", stop=stop_verification),
         Component(name="controller", start=join_election, stop=node.controller.stop),
         Component(name="requests in flight", stop=node.router.close),
         Component(name="changes of listeners", start=lambda: reload.start(context.repository), stop=reload.stop),

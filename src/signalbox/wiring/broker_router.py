@@ -18,7 +18,6 @@ from signalbox.broker.forwarding.version_ceilings import parse_ceilings
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.records.produce import ProduceHandler
 from signalbox.broker.metrics.request_observer import AuditingObserver
-from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.router import Router
 from signalbox.broker.routes import build_route_table
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions, ControllerVersions
@@ -84,7 +83,6 @@ def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple
             exposed=rolling_upgrade.exposed,
             data=data,
             creation=services.creation,
-            producer_ids=ProducerIdBlocks(services.channel, context.epochs, config["request.timeout.ms"]),
             forwarder=forwarder,
         )
     )

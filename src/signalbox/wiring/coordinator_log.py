@@ -7,9 +7,12 @@ from typing import Protocol
 from signalbox.common.ids import TopicPartition
 from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.replication.produce.append import NO_GUARD_BY_PARTITION
 from signalbox.replication.produce.pending_append import ACKS_ALL, PendingAppend
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.log import Log
+from signalbox.storage.producers.producer_state import NO_SEQUENCE
+from signalbox.storage.producers.transaction_verification import VerificationGuard
 
 
 class ReplicatedCoordinatorLog:
@@ -20,14 +23,29 @@ class ReplicatedCoordinatorLog:
         self._replicas = replicas
         self._commit_timeout_ms = commit_timeout_ms
 
-    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Promise[None]:
+    def append(self, partition: int, leader_epoch: int, batch: bytearray, guard: object | None = None) -> Promise[None]:
         self._leader_log(partition, leader_epoch)
+        key = TopicPartition(self.topic, partition)
         append = self._replicas.append(
-            [(TopicPartition(self.topic, partition), batch)], ACKS_ALL, self._commit_timeout_ms, from_client=False
+            [(key, batch)],
+            ACKS_ALL,
+            self._commit_timeout_ms,
+            from_client=False,
+            guard_by_partition={key: guard} if isinstance(guard, VerificationGuard) else NO_GUARD_BY_PARTITION,
         )
         if append.is_done:
             _raise_rejection(append.result())
         return append.map(_raise_rejection)
+
+    def start_verification(self, partition: int, producer: tuple[int, int], *, raises_epochs: bool) -> object:
+        now_ms = self._replicas.scheduler.clock.now_ms()
+        log = self._leader_log(partition)
+        return log.start_verification(*producer, NO_SEQUENCE, now_ms, raises_epochs=raises_epochs)
+
+    def abandon_verification(self, partition: int, producer_id: int, guard: object) -> None:
+        hosted = self._replicas.partition(self.topic, partition)
+        if hosted is not None and hosted.log is not None and isinstance(guard, VerificationGuard):
+            hosted.log.abandon_verification(producer_id, guard)
 
     def start_offset(self, partition: int) -> int:
         return self._leader_log(partition).log_start_offset

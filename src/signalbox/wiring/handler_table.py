@@ -38,8 +38,10 @@ from signalbox.broker.handlers.groups.find_coordinator import FindCoordinatorHan
 from signalbox.broker.handlers.groups.group_membership import GroupMembershipHandler, ResponsePacer
 from signalbox.broker.handlers.groups.offset_commit import OffsetCommitHandler, OffsetDeleteHandler
 from signalbox.broker.handlers.groups.offset_fetch import OffsetFetchHandler
+from signalbox.broker.handlers.groups.txn_offset_commit import TxnOffsetCommitHandler
 from signalbox.broker.handlers.log_dirs.alter_replica_log_dirs import AlterReplicaLogDirsHandler
 from signalbox.broker.handlers.log_dirs.describe_log_dirs import DescribeLogDirsHandler
+from signalbox.broker.handlers.records.describe_producers import DescribeProducersHandler
 from signalbox.broker.handlers.records.fetch import FetchHandler
 from signalbox.broker.handlers.records.init_producer_id import InitProducerIdHandler
 from signalbox.broker.handlers.records.partition_offsets import (
@@ -48,6 +50,7 @@ from signalbox.broker.handlers.records.partition_offsets import (
     OffsetForLeaderEpochHandler,
 )
 from signalbox.broker.handlers.records.produce import ProduceHandler
+from signalbox.broker.handlers.records.write_txn_markers import WriteTxnMarkersHandler
 from signalbox.broker.handlers.security.acls import AlterAclsHandler, DescribeAclsHandler
 from signalbox.broker.handlers.security.delegation_tokens import ChangeTokenHandler, DescribeDelegationTokenHandler
 from signalbox.broker.handlers.security.user_scram_credentials import (
@@ -61,8 +64,16 @@ from signalbox.broker.handlers.topics.describe_topic_partitions import DescribeT
 from signalbox.broker.handlers.topics.elect_leaders import ElectLeadersHandler
 from signalbox.broker.handlers.topics.metadata import MetadataHandler
 from signalbox.broker.handlers.topics.partition_reassignments import PartitionReassignmentsHandler
+from signalbox.broker.handlers.transactions.add_partitions_to_txn import (
+    AddOffsetsToTxnHandler,
+    AddPartitionsToTxnHandler,
+)
+from signalbox.broker.handlers.transactions.describe_transactions import (
+    DescribeTransactionsHandler,
+    ListTransactionsHandler,
+)
+from signalbox.broker.handlers.transactions.end_txn import EndTxnHandler
 from signalbox.broker.ports import ActiveController
-from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.router import Router
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
 from signalbox.broker.routing.exposed_nodes import AdvertisedController
@@ -104,7 +115,6 @@ class HandlerDependencies(ControllerHandlerDependencies):
     exposed: AdvertisedController
     data: ReplicationComponents
     creation: TopicCreator
-    producer_ids: ProducerIdBlocks
     forwarder: FilteringForwarder
 
 
@@ -178,7 +188,7 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
     creation = dependencies.creation if config["auto.create.topics.enable"] else None
     authorizers = build_resource_authorizers(dependencies)
     handlers = build_controller_handlers(dependencies, authorizers) | {
-        ApiKey.PRODUCE: ProduceHandler(replicas, cache, authorizer),
+        ApiKey.PRODUCE: ProduceHandler(replicas, cache, authorizer, data.transactions.produce),
         ApiKey.FETCH: FetchHandler(
             replicas.fetches, cache, authorizer, dependencies.throttling, dependencies.peer_listeners
         ),
@@ -194,7 +204,6 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.DELETE_GROUPS: DeleteGroupsHandler(coordinator, authorizer),
         ApiKey.OFFSET_DELETE: OffsetDeleteHandler(coordinator, cache, authorizer),
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
-        ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(dependencies.producer_ids, authorizer),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer, dependencies.peer_listeners),
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(stored, authorizer),
         ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(stored, authorizer),
@@ -225,7 +234,27 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
         (ApiKey.SYNC_GROUP, coordinator.sync_group),
     ):
         handlers[key] = GroupMembershipHandler(call, authorizer, pacer)
-    return handlers | _control_request_handlers(dependencies)
+    return handlers | _transaction_handlers(dependencies) | _control_request_handlers(dependencies)
+
+
+def _transaction_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
+    """The handlers of producers' transactions: their coordinator's, the group coordinator's and the leaders'."""
+    data, authorizer, cache = dependencies.data, dependencies.authorizer, dependencies.context.cache
+    transactions, groups, replicas = data.transactions.coordinator, data.coordinator, data.replicas
+    peers, timeout_ms = dependencies.peer_listeners, dependencies.context.config["request.timeout.ms"]
+    return {
+        ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(data.producer_ids, transactions, authorizer),
+        ApiKey.ADD_PARTITIONS_TO_TXN: AddPartitionsToTxnHandler(transactions, cache, authorizer, peers),
+        ApiKey.ADD_OFFSETS_TO_TXN: AddOffsetsToTxnHandler(transactions, groups, authorizer),
+        ApiKey.END_TXN: EndTxnHandler(transactions, authorizer),
+        ApiKey.WRITE_TXN_MARKERS: WriteTxnMarkersHandler(replicas, authorizer, timeout_ms, peers, groups),
+        ApiKey.TXN_OFFSET_COMMIT: TxnOffsetCommitHandler(
+            groups, cache, authorizer, data.transactions.verifier, data.transactions.produce.settings
+        ),
+        ApiKey.DESCRIBE_PRODUCERS: DescribeProducersHandler(replicas, cache, authorizer),
+        ApiKey.DESCRIBE_TRANSACTIONS: DescribeTransactionsHandler(transactions, authorizer),
+        ApiKey.LIST_TRANSACTIONS: ListTransactionsHandler(transactions, authorizer),
+    }
 
 
 def _control_request_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:

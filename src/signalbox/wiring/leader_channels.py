@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from signalbox.client.connection.connect_log import ConnectLog
+from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import ClientFailure
 from signalbox.client.inter_broker.replica_channel import ReplicaChannel, open_replica_channel
@@ -37,20 +38,24 @@ class LeaderConnector:
         self._logs: dict[int, ConnectLog] = {}
 
     async def __call__(self, broker_id: int) -> ReplicaChannel:
-        endpoint = self._endpoint(broker_id)
+        address, settings = self.locate(broker_id)
         connect_log = self._logs.setdefault(broker_id, ConnectLog(f"follower to broker {broker_id}"))
         try:
             channel = await open_replica_channel(
-                self._data_loop,
-                Address(endpoint.host, endpoint.port),
-                self._security.inter_broker.secured(self._security.peers.of(endpoint)),
-                Identity(self._cluster_id, broker_id),
+                self._data_loop, address, settings, Identity(self._cluster_id, broker_id)
             )
         except ClientFailure as failure:
             connect_log.failed(failure)
             raise
         connect_log.succeeded()
         return channel
+
+    def locate(self, broker_id: int) -> tuple[Address, ConnectionSettings]:
+        """The broker's inter-broker address as of now, and the settings of a connection to it. LookupError without an
+        address."""
+        endpoint = self._endpoint(broker_id)
+        settings = self._security.inter_broker.secured(self._security.peers.of(endpoint))
+        return Address(endpoint.host, endpoint.port), settings
 
     def _endpoint(self, broker_id: int) -> Endpoint:
         names = list(self._listeners_of(broker_id))

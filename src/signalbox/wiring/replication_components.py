@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
+from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.config.config_table import Value
-from signalbox.common.internal_topics import OFFSETS_TOPIC
+from signalbox.common.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from signalbox.common.metrics import Metrics
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.common.waiting.deadlines import Deadlines
@@ -41,6 +42,7 @@ from signalbox.storage.log_manager import LogManager
 from signalbox.wiring.coordinator_log import CoordinatorLeadership, ReplicatedCoordinatorLog
 from signalbox.wiring.leader_channels import LeaderConnector
 from signalbox.wiring.node_context import NodeContext
+from signalbox.wiring.transaction_components import TransactionComponents, build_transactions
 
 _TOPICS = "topics/"
 
@@ -53,6 +55,8 @@ class ReplicationComponents:
     spare_descriptors: SpareDescriptors
     replicas: ReplicaManager
     coordinator: GroupCoordinator
+    producer_ids: ProducerIdBlocks
+    transactions: TransactionComponents
     log_dir_failures: LogDirFailures
     recent_disconnects: RecentDisconnects
     start_logs: Callable[[], None]
@@ -75,6 +79,7 @@ def build_replication(
         context.metrics,
     )
     leadership = CoordinatorLeadership(OFFSETS_TOPIC)
+    transaction_leadership = CoordinatorLeadership(TRANSACTIONS_TOPIC)
     recent_disconnects = RecentDisconnects(context.cache, context.clock)
     listeners_of = peer_listeners.of
     connector = LeaderConnector(context.data_loop, context.cache, listeners_of, context.cluster_id, context.security)
@@ -87,7 +92,7 @@ def build_replication(
             configs,
             ChannelAlterPartition(channel, config["request.timeout.ms"]),
             ReconnectingChannels(connector, recent_disconnects.connection_lost),
-            [leadership],
+            [leadership, transaction_leadership],
         ),
         Scheduler(
             Deadlines(context.clock, loop, context.scheduler.slice_s),
@@ -99,11 +104,7 @@ def build_replication(
     )
     measure_replicas(context.metrics, replicas)
     log_dir_failures.replicas, log_dir_failures.logs = replicas, logs
-    replicas.throttles.apply_rates(context.dynamic.values)
-    for entity_path, entity_configs in context.repository.entities().items():
-        if entity_path.startswith(_TOPICS):
-            replicas.throttles.apply_topic(entity_path.removeprefix(_TOPICS), entity_configs)
-    context.repository.subscribe(partial(_config_changed, replicas, context.dynamic))
+    _follow_configs(context, replicas)
     # Twice the coordinator runtime's own deadline: the runtime times out first and knows that the batch may still
     # commit.
     offsets_log = ReplicatedCoordinatorLog(replicas, OFFSETS_TOPIC, 2 * config["offsets.commit.timeout.ms"])
@@ -116,15 +117,29 @@ def build_replication(
         context.cache,
     )
     leadership.coordinator = coordinator
+    producer_ids = ProducerIdBlocks(channel, context.epochs, config["request.timeout.ms"])
+    transactions = build_transactions(context, replicas, producer_ids, connector)
+    transaction_leadership.coordinator = transactions.coordinator
     return ReplicationComponents(
         logs=logs,
         spare_descriptors=spare,
         replicas=replicas,
         coordinator=coordinator,
+        producer_ids=producer_ids,
+        transactions=transactions,
         log_dir_failures=log_dir_failures,
         recent_disconnects=recent_disconnects,
         start_logs=partial(logs.start, context.cluster_id, config.node_id, configs.log_config),
     )
+
+
+def _follow_configs(context: NodeContext, replicas: ReplicaManager) -> None:
+    """Apply the throttles that are configured now, and every change from then on."""
+    replicas.throttles.apply_rates(context.dynamic.values)
+    for entity_path, entity_configs in context.repository.entities().items():
+        if entity_path.startswith(_TOPICS):
+            replicas.throttles.apply_topic(entity_path.removeprefix(_TOPICS), entity_configs)
+    context.repository.subscribe(partial(_config_changed, replicas, context.dynamic))
 
 
 def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, entity_path: str, configs: Configs) -> None:

@@ -22,7 +22,6 @@ from tests.broker.handler_requests import LoadedConfigs
         ("log.cleaner.io.buffer.load.factor", ConfigType.DOUBLE, "0.9"),
         ("log.cleaner.io.max.bytes.per.second", ConfigType.DOUBLE, "1.7976931348623157E308"),
         ("log.cleaner.backoff.ms", ConfigType.LONG, "15000"),
-        ("transaction.partition.verification.enable", ConfigType.BOOLEAN, "true"),
         ("remote.log.manager.copy.max.bytes.per.second", ConfigType.LONG, "9223372036854775807"),
         ("cordoned.log.dirs", ConfigType.LIST, ""),
     ],

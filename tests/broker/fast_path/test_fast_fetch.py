@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.broker.fast_path.test_fast_path import FastPathPair, Fetch, Produce, twins_in
+from tests.replication.memory_transactions import end_transaction, produce_in_transaction
 
 
 @pytest.fixture
@@ -57,3 +58,21 @@ def test_the_same_partition_with_other_limits_is_another_template(pair: FastPath
     for max_bytes in (100, 200, 100, 200, 200):
         pair.send(Fetch(12, 0, 0, max_bytes=max_bytes))
     assert pair.fast.hits >= 1
+
+
+@pytest.mark.spec("D5")
+def test_aborted_transactions_take_the_generic_path(pair: FastPathPair) -> None:
+    def hits_of(offset: int, isolation: int) -> int:
+        before = pair.fast.hits
+        for _ in range(4):
+            pair.send(Fetch(12, 0, offset, isolation=isolation))
+        return pair.fast.hits - before
+
+    for side in (pair.fast, pair.generic):
+        produce_in_transaction(side.cluster, 1, 70, b"x")
+        end_transaction(side.cluster, 1, 70, is_commit=False)
+        side.cluster.produce(1, b"y")
+        side.cluster.run()
+    assert (hits_of(0, 1), hits_of(3, 1)) == (0, 0)
+    assert hits_of(5, 1) > 0
+    assert hits_of(3, 0) > 0

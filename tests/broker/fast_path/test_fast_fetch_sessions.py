@@ -18,6 +18,7 @@ from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch.fetch_session import SWEEP_EVERY_MS
 from tests.broker.fast_path.test_fast_path import FastPathPair, Produce, request, twins_in
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID
+from tests.replication.memory_transactions import end_transaction, produce_in_transaction
 
 CHANGES = ["elect", "deny", "image", "forget", "delete"]
 
@@ -99,6 +100,24 @@ def test_an_empty_request_returns_new_records_of_a_clean_partition(pair: FastPat
     response = consumer.fetch({})
     assert [data.partition_index for topic in response.responses for data in topic.partitions] == [2]
     assert pair.fast.hits == hits + 1
+
+
+@pytest.mark.spec("D5")
+def test_aborted_transactions_are_in_the_response(pair: FastPathPair) -> None:
+    consumer = started(pair)
+    consumer.limits["isolation"] = 1
+    for _ in range(3):
+        consumer.fetch({0: 0})
+    for side in (pair.fast, pair.generic):
+        produce_in_transaction(side.cluster, 1, 70, b"x")
+        end_transaction(side.cluster, 1, 70, is_commit=False)
+        side.cluster.run()
+    hits = pair.fast.hits
+    [[data]] = [topic.partitions for topic in consumer.fetch({0: 0}).responses]
+    assert [(aborted.producer_id, aborted.first_offset) for aborted in data.aborted_transactions or ()] == [(70, 0)]
+    assert pair.fast.hits == hits + 1
+    [[data]] = [topic.partitions for topic in consumer.fetch({0: 1}).responses]
+    assert [(aborted.producer_id, aborted.first_offset) for aborted in data.aborted_transactions or ()] == [(70, 0)]
 
 
 def test_another_epoch_is_rejected_by_the_generic_path(pair: FastPathPair) -> None:

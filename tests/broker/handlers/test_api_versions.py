@@ -47,6 +47,9 @@ def test_the_table(version: int) -> None:
     assert response.finalized_features_epoch == -1
 
 
+SUPPORTED = [("signalbox.version", 1, 1), ("transaction.version", 1, 2)]
+
+
 def test_finalized_features_are_returned() -> None:
     cache = MetadataCache()
     made = handler(cache=cache)
@@ -58,12 +61,12 @@ def test_finalized_features_are_returned() -> None:
         levels = [(each.name, each.max_version_level) for each in decoded.finalized_features]
         return supported, decoded.finalized_features_epoch, levels
 
-    assert described(4) == ([("signalbox.version", 1, 1)], -1, [])
+    assert described(4) == (SUPPORTED, -1, [])
     assert described(2) == ([], -1, [])
     cache.apply_features(FinalizedFeatures({"signalbox.version": 1}, 3, True))
-    assert described(4) == ([("signalbox.version", 1, 1)], 3, [("signalbox.version", 1)])
+    assert described(4) == (SUPPORTED, 3, [("signalbox.version", 1)])
     cache.apply_features(FinalizedFeatures({}, 4, True))
-    assert described(3) == ([("signalbox.version", 1, 1)], 4, [])
+    assert described(3) == (SUPPORTED, 4, [])
 
 
 @pytest.mark.parametrize("version", [6, 32767, -1])

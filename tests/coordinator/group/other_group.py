@@ -7,6 +7,7 @@ from signalbox.coordinator.group.group import GroupType, SinceWhen
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.group_records import GroupMetadataKey
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
+from signalbox.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 
 class OtherGroup:
@@ -26,6 +27,9 @@ class OtherGroup:
         return topic == "subscribed"
 
     def check_offset_commit(self, request: OffsetCommitRequest) -> Error:
+        return self.error
+
+    def check_txn_offset_commit(self, request: TxnOffsetCommitRequest) -> Error:
         return self.error
 
     def check_deletion(self) -> Error:

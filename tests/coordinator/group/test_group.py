@@ -33,7 +33,7 @@ def test_types_have_the_names_of_list_groups() -> None:
 def test_offsets_of_any_group_expire_by_its_own_rules() -> None:
     groups, offsets = shard_of(OtherGroup("g"))
     (decision,) = GroupExpiry(groups, offsets, GroupSettings(offsets_retention_ms=100)).expire(now_ms=100)
-    assert [(key.topic, value) for key, value in decision.records] == [("t", None)]
+    assert [(key.topic, value) for key, value, _ in decision.records] == [("t", None)]
 
 
 def test_any_group_is_deleted_with_its_offsets() -> None:

@@ -58,8 +58,7 @@ def test_a_good_batch_passes_and_its_header_comes_back() -> None:
         (changed(last_offset_delta=-1), Error.INVALID_RECORD),
         (changed(attributes=5), Error.CORRUPT_MESSAGE),
         (changed(attributes=CONTROL_BIT), Error.INVALID_RECORD),
-        (changed(attributes=TRANSACTIONAL_BIT), Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
-        (IN_TRANSACTION, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (changed(attributes=TRANSACTIONAL_BIT), Error.INVALID_RECORD),
         (changed(producer_id=5, producer_epoch=0, base_sequence=-1), Error.INVALID_RECORD),
         (changed(producer_id=5, producer_epoch=-1, base_sequence=0), Error.INVALID_RECORD),
     ],
@@ -107,10 +106,15 @@ def test_the_header_alone() -> None:
     assert len(check_batches(GOOD * 2, BatchRules(), now_ms=None, one_batch_only=False)) == 2
 
 
-def test_a_coordinator_may_write_in_a_transaction_but_not_without_a_producer() -> None:
-    rules = BatchRules(transactional_allowed=True)
-    assert validate_batches(IN_TRANSACTION, rules)
-    assert rejection(changed(attributes=TRANSACTIONAL_BIT), rules) is Error.INVALID_RECORD
+def test_a_transactional_batch_needs_a_producer() -> None:
+    assert validate_batches(IN_TRANSACTION)
+    assert rejection(changed(attributes=TRANSACTIONAL_BIT)) is Error.INVALID_RECORD
+
+
+def test_only_a_coordinators_records_have_a_producer_and_no_sequence() -> None:
+    batch = encode_batch([Record(key=b"k", timestamp=NOW_MS)], producer_id=3, producer_epoch=0, transactional=True)
+    assert rejection(batch) is Error.INVALID_RECORD
+    assert validate_batches(batch, BatchRules(control_allowed=True))
 
 
 def test_coordinators_may_write_control_records() -> None:

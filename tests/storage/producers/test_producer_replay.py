@@ -1,13 +1,12 @@
-import struct
 from pathlib import Path
 
 import pytest
 
-from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.producers.producer_replay import read_coordinator_epoch, replay_producers
-from tests.storage.workbench import NOW_MS, TP, append, batch, new_log
+from signalbox.storage.producers.producer_replay import rebuild_transaction_index, replay_producers
+from signalbox.storage.segments.transaction_index import AbortedTransaction
+from tests.storage.workbench import TP, append, append_marker, append_transactional, batch, new_log
 
 pytestmark = pytest.mark.spec("D4")
 
@@ -40,39 +39,36 @@ def test_a_corrupt_snapshot_is_skipped(tmp_path: Path) -> None:
     assert not newest.exists()
 
 
+@pytest.mark.spec("D5")
 def test_markers_are_replayed(tmp_path: Path) -> None:
-    import struct
-
-    from signalbox.protocol.records.record_batch import Record, encode_batch
-
     log = new_log(tmp_path)
-    data = encode_batch(
-        [Record(value=b"x", timestamp=NOW_MS)], producer_id=5, producer_epoch=1, base_sequence=0, transactional=True
-    )
-    log.append_as_leader(data, 0, NOW_MS, from_client=False)
-    log.flush_appends()
+    append_transactional(log, 5)
     open_state = replay_producers(DISK, log.body.folder, log.body.segments, 1)
     assert open_state.entries[5].transaction_first_offset == 0
-    marker = Record(key=struct.pack(">hh", 0, 1), value=struct.pack(">hi", 0, 9), timestamp=NOW_MS)
-    data = encode_batch([marker], producer_id=5, producer_epoch=1, transactional=True, control=True)
-    log.append_as_leader(data, 0, NOW_MS, from_client=False)
-    log.flush_appends()
+    append_marker(log, 5, coordinator_epoch=9)
     closed = replay_producers(DISK, log.body.folder, log.body.segments, 2)
     assert closed.entries[5].transaction_first_offset == -1
     assert closed.entries[5].coordinator_epoch == 9
+    assert closed.unreplicated == {0: 1}
 
 
-@pytest.mark.spec("D2")
-def test_the_coordinator_epoch_of_a_commit() -> None:
-    record = Record(key=struct.pack(">hh", 0, 1), value=struct.pack(">hi", 0, 42))
-    marker = encode_batch([record], producer_id=1, producer_epoch=0, transactional=True, control=True, timestamp_ms=1)
-    assert read_coordinator_epoch(marker) == 42
-
-
-@pytest.mark.parametrize("record", [Record(value=b"12345678"), Record(key=b"1234"), Record(key=b"1", value=b"123456")])
-def test_anything_else_is_no_marker(record: Record) -> None:
-    assert read_coordinator_epoch(encode_batch([record], control=True, timestamp_ms=1)) is None
-
-
-def test_a_corrupt_marker_is_not_a_marker() -> None:
-    assert read_coordinator_epoch(bytes(70)) is None
+@pytest.mark.spec("D5")
+def test_the_transaction_index_is_rebuilt_from_the_markers(tmp_path: Path) -> None:
+    log = new_log(tmp_path, LogConfig(segment_bytes=300))
+    append_transactional(log, 5)
+    append_transactional(log, 6)
+    append_transactional(log, 7)
+    append_marker(log, 5, is_commit=True)
+    append_marker(log, 6, is_commit=False)
+    append_marker(log, 6, is_commit=False)  # of no transaction
+    append_marker(log, 7, is_commit=False)
+    segments = log.body.segments
+    assert len(segments) > 2
+    written = [log.body.transaction_index(segment).entries() for segment in segments]
+    assert [entry for entries in written for entry in entries] == [
+        AbortedTransaction(6, 1, 4, 2),
+        AbortedTransaction(7, 2, 6, 7),
+    ]
+    for segment, entries in zip(segments, written, strict=True):
+        rebuild_transaction_index(DISK, log.body.folder, segments, segment)
+        assert segment.transaction_index.entries() == entries

@@ -13,7 +13,7 @@ def states() -> ProducerStates:
     made = ProducerStates()
     made.append(5, 3, (7, 9, 1799, 2, 1_700_000_000_000))
     made.append(6, 0, (2**31 - 1, 0, 1801, 1, 1_700_000_000_001), transactional=True)
-    made.end_transaction(7, 1, 4, 1_700_000_000_002)
+    made.end_transaction(7, 1, 4, 1_700_000_000_002, 1802)
     return made
 
 
@@ -36,6 +36,19 @@ def test_the_last_batch_of_each_producer_comes_back(tmp_path: Path) -> None:
     assert found.entries[6].next_sequence == 1
     assert found.entries[7].batches == ()
     assert found.entries[7].coordinator_epoch == 4
+    assert found.ongoing == {1800: 6}
+
+
+@pytest.mark.spec("D5")
+def test_transactions_are_in_the_order_of_their_offsets_and_records_without_a_sequence_come_back() -> None:
+    made = ProducerStates()
+    made.append(9, 0, (-1, -1, 12, 2, 1000), transactional=True)
+    made.append(8, 0, (0, 0, 5, 0, 1000), transactional=True)
+    made.append(9, 0, (-1, -1, 15, 2, 1000), transactional=True)
+    found = decode_snapshot(encode_snapshot(made))
+    assert list(found.ongoing) == [5, 10]
+    assert found.entries[9].batches == ((-1, -1, 15, 2, 1000),)
+    assert found.entries[9].transaction_first_offset == 10
 
 
 def test_an_empty_snapshot() -> None:

@@ -82,17 +82,9 @@ def test_markers_are_not_for_clients() -> None:
         transactional=True,
         control=True,
     )
-    with pytest.raises(KafkaError, match="transactions are not supported"):
+    with pytest.raises(KafkaError, match="clients may not write control records"):
         admit(marker, LogConfig())
     assert admit(marker, LogConfig(), from_client=False)[0] == marker
-
-
-def test_a_client_may_not_write_in_a_transaction() -> None:
-    data = encode_batch(
-        [Record(value=b"v", timestamp=NOW_MS)], producer_id=5, producer_epoch=0, base_sequence=0, transactional=True
-    )
-    assert rejection(data, LogConfig()) is Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    assert admit(data, LogConfig(), from_client=False)[0] == data
 
 
 # -- batches with a high compression ratio --------------------------------------------------------------------------

@@ -81,6 +81,16 @@ def require_group(authorizer: Authorizer, context: RequestContext, operation: Ac
         raise KafkaError(Error.GROUP_AUTHORIZATION_FAILED, f"no {operation.name} on group {group_id}")
 
 
+def require_transactional_id(
+    authorizer: Authorizer, context: RequestContext, operation: AclOperation, transactional_id: str
+) -> None:
+    """KafkaError(TRANSACTIONAL_ID_AUTHORIZATION_FAILED) unless the principal may do `operation` on the id."""
+    if not authorizer.authorize(context, operation, ResourceType.TRANSACTIONAL_ID, transactional_id):
+        raise KafkaError(
+            Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, f"no {operation.name} on transactional id {transactional_id}"
+        )
+
+
 def operations_bit_field(
     authorizer: Authorizer, context: RequestContext, resource_type: ResourceType, name: str
 ) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic
 
-_I, _L, _DOUBLE, _B, _LIST = ConfigType.INT, ConfigType.LONG, ConfigType.DOUBLE, ConfigType.BOOLEAN, ConfigType.LIST
+_I, _L, _DOUBLE, _LIST = ConfigType.INT, ConfigType.LONG, ConfigType.DOUBLE, ConfigType.LIST
 _ALL, _ONE = Dynamic.CLUSTER_WIDE, Dynamic.PER_BROKER
 _DOC = "A key of Apache Kafka that has no effect here."
 
@@ -19,7 +19,6 @@ KAFKA_DYNAMIC_CONFIGS = ConfigTable(
         ("num.network.threads", _I, 3, _ALL),
         ("num.recovery.threads.per.data.dir", _I, 2, _ALL),
         ("metric.reporters", _LIST, [], _ALL),
-        ("transaction.partition.verification.enable", _B, True, _ALL),
         ("remote.fetch.max.wait.ms", _I, 500, _ALL),
         ("remote.list.offsets.request.timeout.ms", _L, 30_000, _ALL),
         ("remote.log.index.file.cache.total.size.bytes", _L, 1_073_741_824, _ALL),

@@ -128,7 +128,7 @@ class ConnectionFetch:
         entries = self._owner.session_fetches.fetch(template.request, epoch, offsets, may_read)
         if entries is None:
             return False
-        if len(entries) == 1:
+        if len(entries) == 1 and not entries[0][1].aborted_transactions:
             response = template.response_of(entries[0][0].key, self._version)
             if response is not None:
                 self._respond_partition(response, entries[0], correlation_id, frame)

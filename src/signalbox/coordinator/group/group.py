@@ -15,6 +15,7 @@ from signalbox.coordinator.decision import CoordinatorRecord
 from signalbox.coordinator.group.offset_store import CommittedOffset
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
+from signalbox.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 SinceWhen = Callable[[CommittedOffset], int]
 
@@ -51,6 +52,10 @@ class Group(Protocol):
 
     def check_offset_commit(self, request: OffsetCommitRequest) -> Error:
         """The error that rejects the commit, or NONE."""
+        ...
+
+    def check_txn_offset_commit(self, request: TxnOffsetCommitRequest) -> Error:
+        """The error that rejects the commit in a transaction, or NONE."""
         ...
 
     def check_deletion(self) -> Error:

@@ -66,7 +66,8 @@ class GroupExpiry:
         ]
         left = len(offsets) - len(expired)
         coming = any(self._offsets.is_coming(group.group_id, p) for p in self._offsets.known_or_coming(group.group_id))
-        if group.is_unused and not left and not coming:
+        open_transaction = self._offsets.pending.has_group(group.group_id)
+        if group.is_unused and not left and not coming and not open_transaction:
             removal = self._remove(group)
             return Decision(None, removal.records, removal.effects, removal.on_failure, atomic=False)
         records: list[CoordinatorRecord] = [offset_tombstone(group.group_id, *partition) for partition in expired]
@@ -76,6 +77,8 @@ class GroupExpiry:
         self, group: Group, partition: TopicPartition, offset: CommittedOffset, since: SinceWhen, now_ms: int
     ) -> bool:
         if group.is_subscribed_to(partition.topic) or self._offsets.is_coming(group.group_id, partition):
+            return False
+        if self._offsets.pending.is_unstable(group.group_id, partition):
             return False
         if offset.expire_timestamp_ms != NO_EXPIRY:
             return now_ms >= offset.expire_timestamp_ms

@@ -46,7 +46,7 @@ class GroupRecordSerde:
     __slots__ = ()
 
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
-        key, value = record
+        key, value, _ = record
         key_version, value_version = _WRITTEN[type(key)]
         if isinstance(value, OffsetCommitValue) and value.expire_timestamp != -1:
             value_version = OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY

@@ -12,7 +12,7 @@ from signalbox.common.clock import Clock
 from signalbox.common.ids import TopicPartition
 from signalbox.common.metrics import MetricName, Metrics
 from signalbox.coordinator.config_rows import GroupSettings
-from signalbox.coordinator.decision import CoordinatorRecord, Decision
+from signalbox.coordinator.decision import NO_PRODUCER_ID, CoordinatorRecord, Decision, TransactionEnd
 from signalbox.coordinator.group.classic.classic_groups import ClassicGroups
 from signalbox.coordinator.group.classic.describe_group import DescribeGroup
 from signalbox.coordinator.group.classic.heartbeat import Heartbeat
@@ -28,6 +28,7 @@ from signalbox.coordinator.group.offset_commit import OffsetCommit
 from signalbox.coordinator.group.offset_delete import OffsetDelete
 from signalbox.coordinator.group.offset_fetch import OffsetFetch
 from signalbox.coordinator.group.offset_store import CommittedOffset, OffsetStore
+from signalbox.coordinator.group.txn_offset_commit import TxnOffsetCommit
 from signalbox.coordinator.ports import Timer
 from signalbox.protocol.messages.group_records import GroupMetadataKey, OffsetCommitKey
 
@@ -53,6 +54,7 @@ class GroupShard:
         self.heartbeat = Heartbeat(classic, rebalance)
         self.leave_group = LeaveGroup(classic, rebalance)
         self.describe_group = DescribeGroup(classic)
+        self.txn_offset_commit = TxnOffsetCommit(self.groups, self.offsets, settings)
         self.offset_commit = OffsetCommit(self.groups, self.offsets, self._kinds, settings)
         self.offset_fetch = OffsetFetch(self.groups, self.offsets)
         self.offset_delete = OffsetDelete(self.groups, self.offsets)
@@ -64,15 +66,17 @@ class GroupShard:
     # --- replay
 
     def replay(self, record: CoordinatorRecord) -> None:
-        key, value = record
-        if isinstance(key, OffsetCommitKey):
-            self._replay_offset(key, value)
+        key, value, producer_id = record
+        if isinstance(key, TransactionEnd):
+            self.offsets.end_transaction(producer_id, key.committed)
+        elif isinstance(key, OffsetCommitKey):
+            self._replay_offset(key, value, producer_id)
         elif value is None:
             self._replay_group_tombstone(key.group)
         else:
             self._kinds[_TYPE_OF_KEY[type(key)]].replay(key.group, value)
 
-    def _replay_offset(self, key: OffsetCommitKey, value: object) -> None:
+    def _replay_offset(self, key: OffsetCommitKey, value: object, producer_id: int) -> None:
         partition = TopicPartition(key.topic, key.partition)
         if value is None:
             self.offsets.remove(key.group, partition)
@@ -80,7 +84,11 @@ class GroupShard:
         if self.groups.get(key.group) is None:
             # For offsets of a client that is not a member, the log has no group record: their group is empty.
             self._classic.get_or_create(key.group)
-        self.offsets.put(key.group, partition, CommittedOffset.from_record(value))  # type: ignore[arg-type]
+        offset = CommittedOffset.from_record(value)  # type: ignore[arg-type]
+        if producer_id == NO_PRODUCER_ID:
+            self.offsets.put(key.group, partition, offset)
+        else:
+            self.offsets.pending.put(producer_id, key.group, partition, offset)
 
     def _replay_group_tombstone(self, group_id: str) -> None:
         """While loading, the log decides: the group is removed. Later the decision itself removed the group, so a
@@ -88,7 +96,9 @@ class GroupShard:
         group = self.groups.get(group_id)
         if group is None:
             return
-        is_vacant = group.is_unused and not self.offsets.of_group(group_id)
+        is_vacant = (
+            group.is_unused and not self.offsets.of_group(group_id) and not self.offsets.pending.has_group(group_id)
+        )
         if is_vacant or not self._loaded:
             self.groups.remove(group_id)
 

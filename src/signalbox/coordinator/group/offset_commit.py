@@ -32,18 +32,18 @@ def rejected_commit(request: OffsetCommitRequest, image: MetadataImage, error: E
     """A response with `error` for every partition of the request that `image` has."""
 
     def error_of(topic: _Topic, partition: _Partition) -> Error:
-        unknown = _existence_error(image, topic, partition)
+        unknown = existence_error(image, topic.name, topic.topic_id, partition.partition_index)
         return error if unknown is Error.NONE else unknown
 
     return _response(request, error_of)
 
 
-def _existence_error(image: MetadataImage, topic: _Topic, partition: _Partition) -> Error:
+def existence_error(image: MetadataImage, topic: str, topic_id: bytes, partition: int) -> Error:
     """NONE if `image` has the partition of this topic, and not only of another one that has its name now."""
-    topic_image = image.topics.get(topic.name)
-    if topic.topic_id != ZERO_UUID and (topic_image is None or topic_image.topic_id != topic.topic_id):
+    topic_image = image.topics.get(topic)
+    if topic_id != ZERO_UUID and (topic_image is None or topic_image.topic_id != topic_id):
         return Error.UNKNOWN_TOPIC_ID
-    if topic_image is None or partition.partition_index not in topic_image.partitions:
+    if topic_image is None or partition not in topic_image.partitions:
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     return Error.NONE
 
@@ -90,7 +90,7 @@ class OffsetCommit:
         written: list[TopicPartition] = []
 
         def commit_one(topic: _Topic, partition: _Partition) -> Error:
-            error = _existence_error(image, topic, partition)
+            error = existence_error(image, topic.name, topic.topic_id, partition.partition_index)
             if error is Error.NONE and self._is_too_long(partition.committed_metadata):
                 error = Error.OFFSET_METADATA_TOO_LARGE
             if error is Error.NONE:

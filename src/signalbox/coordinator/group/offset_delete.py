@@ -18,7 +18,6 @@ from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.group_records import offset_tombstone
 from signalbox.coordinator.group.offset_store import OffsetStore
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
 from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 
 
@@ -69,11 +68,11 @@ class OffsetDelete:
             if self._deleted_topics.get(topic) is groups_done:
                 del self._deleted_topics[topic]
 
-    def delete_before_commit(self, request: OffsetCommitRequest) -> Decision[None]:
-        """Delete the group's offsets of deleted topics under whose names the request commits. It is a decision of its
+    def delete_before_commit(self, group_id: str, topics: Iterable[str]) -> Decision[None]:
+        """Delete the group's offsets of deleted topics under whose names a request commits. It is a decision of its
         own: a commit is one batch, and must not become too large because of them."""
-        topics = {topic.name for topic in request.topics if topic.name in self._deleted_topics}
-        records = [record for topic in topics for record in self._records_of_deleted(request.group_id, topic)]
+        deleted = {topic for topic in topics if topic in self._deleted_topics}
+        records = [record for topic in deleted for record in self._records_of_deleted(group_id, topic)]
         return Decision(None, records, atomic=False)
 
     def _records_of_deleted(self, group_id: str, topic: str) -> list[CoordinatorRecord]:

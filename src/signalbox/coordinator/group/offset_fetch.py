@@ -69,14 +69,26 @@ class OffsetFetch:
         self._groups = groups
         self._offsets = offsets
 
-    def fetch(self, asked: Group) -> GroupResponse:
-        """Member id and epoch are for groups of KIP-848; a classic group ignores them, as in Kafka."""
+    def fetch(self, asked: Group, require_stable: bool) -> GroupResponse:
+        """With `require_stable`, a partition with an offset in a transaction that has not ended is an error
+        (UNSTABLE_OFFSET_COMMIT, KIP-447). Member id and epoch are for groups of KIP-848; a classic group ignores them,
+        as in Kafka."""
         group = self._groups.get(asked.group_id)
         alive = group is not None and not group.is_dead
         offsets = self._offsets.of_group(asked.group_id) if alive else {}
-        if asked.topics is None:
-            return GroupResponse(group_id=asked.group_id, topics=_all_topics(offsets))
-        return GroupResponse(group_id=asked.group_id, topics=_topics(asked, offsets, Error.NONE))
+        topics = _all_topics(offsets) if asked.topics is None else _topics(asked, offsets, Error.NONE)
+        if require_stable and self._offsets.pending.has_group(asked.group_id):
+            self._mark_unstable(asked.group_id, topics)
+        return GroupResponse(group_id=asked.group_id, topics=topics)
+
+    def _mark_unstable(self, group_id: str, topics: list[OffsetFetchResponse.OffsetFetchResponseTopics]) -> None:
+        for topic in topics:
+            topic.partitions = [
+                _partition(partition.partition_index, NO_OFFSET, Error.UNSTABLE_OFFSET_COMMIT)
+                if self._offsets.pending.is_unstable(group_id, TopicPartition(topic.name, partition.partition_index))
+                else partition
+                for partition in topic.partitions
+            ]
 
 
 def _topics(

@@ -1,7 +1,8 @@
 """The committed offsets of a shard's groups: only those whose records are committed.
 
 It also has the keys whose records are being written: a deletion of a group's offsets must delete these too, or a
-commit that completes later would restore them without their group.
+commit that completes later would restore them without their group. Offsets of transactions that have not ended are in
+`pending`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from signalbox.common.ids import TopicPartition
+from signalbox.coordinator.group.pending_offsets import PendingOffsets
 from signalbox.protocol.messages.group_records import OffsetCommitValue
 
 NO_EXPIRY = -1
@@ -37,6 +39,7 @@ class OffsetStore:
     def __init__(self) -> None:
         self._committed: dict[str, dict[TopicPartition, CommittedOffset]] = {}
         self._on_the_way: dict[str, dict[TopicPartition, int]] = {}
+        self.pending = PendingOffsets()
         self.count = 0
 
     def of_group(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
@@ -44,30 +47,42 @@ class OffsetStore:
         return self._committed.get(group_id, {})
 
     def known_or_coming(self, group_id: str) -> list[TopicPartition]:
-        """Every partition for which the group has an offset or a record of one is being written."""
-        return list({**self.of_group(group_id), **self._on_the_way.get(group_id, {})})
+        """Every partition for which the group has an offset, pending or not, or a record of one is being written."""
+        known = dict.fromkeys((*self.of_group(group_id), *self._on_the_way.get(group_id, {})))
+        return list({**known, **dict.fromkeys(self.pending.partitions(group_id))})
 
     def is_coming(self, group_id: str, partition: TopicPartition) -> bool:
         return partition in self._on_the_way.get(group_id, {})
 
     def groups_with_topic(self, topic: str) -> Iterator[str]:
         """Iterates over all groups, which may be many: yields the group id, or "" if the group has no offset of it."""
-        for group_id in {*self._committed, *self._on_the_way}:
+        for group_id in {*self._committed, *self._on_the_way, *self.pending.groups()}:
             found = any(partition.topic == topic for partition in self.known_or_coming(group_id))
             yield group_id if found else ""
 
     def put(self, group_id: str, partition: TopicPartition, value: CommittedOffset) -> None:
+        self.pending.supersede(group_id, partition)
+        self._put(group_id, partition, value)
+
+    def _put(self, group_id: str, partition: TopicPartition, value: CommittedOffset) -> None:
         offsets = self._committed.setdefault(group_id, {})
         self.count += partition not in offsets
         offsets[partition] = value
 
     def remove(self, group_id: str, partition: TopicPartition) -> None:
+        self.pending.supersede(group_id, partition)
         offsets = self._committed.get(group_id)
         if offsets is None or offsets.pop(partition, None) is None:
             return
         self.count -= 1
         if not offsets:
             del self._committed[group_id]
+
+    def end_transaction(self, producer_id: int, committed: bool) -> None:
+        """The marker of the producer's transaction is in the log: its offsets count now, or never."""
+        for group_id, offsets in self.pending.end(producer_id, committed).items():
+            for partition, value in offsets.items():
+                self._put(group_id, partition, value)
 
     def begin(self, group_id: str, partitions: Iterable[TopicPartition]) -> Callable[[], None]:
         """Note that records for these keys are being written. Call what this returns when the write has succeeded or

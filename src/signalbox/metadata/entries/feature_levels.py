@@ -7,8 +7,9 @@ status 0 (a cluster below inter.broker.protocol.version 2.7) means that nothing 
 `signalbox.version` is this project's own feature: data that brokers store and send to each other beyond Kafka (keys of
 registrations and topic entries that Kafka's readers ignore, stored responses of forwarded changes). At level 1 a broker
 that does not support them cannot join: an older release, or a broker of Apache Kafka on the same store. It is optional.
-Kafka's own features (metadata.version, group.version, transaction.version ...) promise clients behavior that is not
-implemented: none of them is supported.
+`transaction.version` is Kafka's (KIP-890): level 1 writes newer records of transactions, level 2 gives each transaction
+of a producer its own epoch and lets the producer leave AddPartitionsToTxn to the brokers. Kafka's other features
+(metadata.version, group.version ...) promise clients behavior that is not implemented: none of them is supported.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _VERSION, _DISABLED, _ENABLED = 2, 0, 1
 Levels = Mapping[str, int]
 LevelRanges = Mapping[str, tuple[int, int]]
 
-SUPPORTED_FEATURES: LevelRanges = {"signalbox.version": (1, 1)}
+TRANSACTION_VERSION = "transaction.version"
+SUPPORTED_FEATURES: LevelRanges = {"signalbox.version": (1, 1), TRANSACTION_VERSION: (1, 2)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,35 @@ def _offset_for_leader_epoch(request: FailedRequest, response: type[Any], code: 
     )
 
 
+def _write_txn_markers(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
+    topic, partition = response.WritableTxnMarkerTopicResult, response.WritableTxnMarkerPartitionResult
+    return response(
+        markers=[
+            response.WritableTxnMarkerResult(
+                producer_id=m.producer_id,
+                topics=[
+                    topic(
+                        name=t.name,
+                        partitions=[partition(partition_index=p, error_code=code) for p in t.partition_indexes],
+                    )
+                    for t in m.topics
+                ],
+            )
+            for m in request.body.markers
+        ]
+    )
+
+
+def _describe_producers(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
+    topic, partition = response.TopicResponse, response.PartitionResponse
+    return response(
+        topics=[
+            topic(name=t.name, partitions=[partition(partition_index=p, error_code=code) for p in t.partition_indexes])
+            for t in request.body.topics
+        ]
+    )
+
+
 def _describe_topic_partitions(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic = response.DescribeTopicPartitionsResponseTopic
     return response(topics=[topic(error_code=code, name=t.name) for t in request.body.topics])
@@ -110,5 +139,7 @@ BUILDERS: dict[ApiKey, ErrorBuilder] = {
     ApiKey.METADATA: _metadata,
     ApiKey.DELETE_RECORDS: _delete_records,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
+    ApiKey.WRITE_TXN_MARKERS: _write_txn_markers,
+    ApiKey.DESCRIBE_PRODUCERS: _describe_producers,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
 }

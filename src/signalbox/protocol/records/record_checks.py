@@ -33,7 +33,6 @@ class BatchRules:
     log_append_time: bool = False
     key_required: bool = False
     control_allowed: bool = False
-    transactional_allowed: bool = False
     max_unpacked_bytes: int = MAX_DECOMPRESSED_BATCH_BYTES
 
 

@@ -85,8 +85,6 @@ def _is_ordinary(header: BatchHeader, rules: BatchRules) -> bool:
 
 
 def _check_header(header: BatchHeader, rules: BatchRules) -> None:
-    if header.is_transactional and not rules.transactional_allowed:
-        raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported")
     if header.size_bytes > rules.max_message_bytes:
         raise KafkaError(
             Error.MESSAGE_TOO_LARGE,
@@ -103,7 +101,8 @@ def _check_header(header: BatchHeader, rules: BatchRules) -> None:
         raise KafkaError(Error.CORRUPT_MESSAGE, f"unknown compression type id {header.compression}")
     if header.is_control and not rules.control_allowed:
         raise KafkaError(Error.INVALID_RECORD, "clients may not write control records")
-    if header.has_producer_id and (header.producer_epoch < 0 or header.base_sequence < 0) and not header.is_control:
+    lacks_sequence = header.base_sequence < 0 and not rules.control_allowed  # a coordinator's records have none
+    if header.has_producer_id and (header.producer_epoch < 0 or lacks_sequence) and not header.is_control:
         raise KafkaError(
             Error.INVALID_RECORD,
             f"producer {header.producer_id} with epoch {header.producer_epoch}, sequence {header.base_sequence}",

@@ -86,14 +86,17 @@ def visible_end(partition: Partition, log: Log, isolation: Isolation) -> int:
 
 
 def read_fast_path(partition: Partition, fetch_offset: int, max_bytes: int, isolation: Isolation) -> LogSlice | None:
-    """A consumer's read on the fast path, which has checked `Partition.stamp`; None: take the general path."""
+    """A consumer's read on the fast path, which has checked `Partition.stamp`. None: take the general path, because
+    there is nothing to read, or the response would have aborted transactions."""
     log = partition.log
     if log is None or not partition.is_leader:
         return None
     end = log.high_watermark if isolation is Isolation.READ_UNCOMMITTED else partition.last_stable_offset
     if not log.log_start_offset <= fetch_offset < end:
         return None
-    return log.read(fetch_offset, max_bytes, end)
+    log_slice = log.read(fetch_offset, max_bytes, end)
+    is_committed_only = isolation is Isolation.READ_COMMITTED
+    return None if is_committed_only and log.aborted_transactions(fetch_offset, log_slice) else log_slice
 
 
 def read_all(
@@ -189,17 +192,27 @@ def read_partition(
             _record_sent(
                 partition, log, session_partition, (params.replica_id, end), is_first_pass=progress is not None
             )
+    aborted = None
+    if params.isolation is Isolation.READ_COMMITTED:
+        aborted = _aborted_transactions(log, session_partition.fetch_offset, log_slice)
     data = PartitionData(
         partition_index=session_partition.key.partition,
         high_watermark=log.high_watermark,
         last_stable_offset=partition.last_stable_offset,
         log_start_offset=log.log_start_offset,
-        aborted_transactions=[] if params.isolation is Isolation.READ_COMMITTED else None,
+        aborted_transactions=aborted,
         records=log_slice.records,
     )
     if diverging is not None:
         data.diverging_epoch = diverging
     return data
+
+
+def _aborted_transactions(log: Log, fetch_offset: int, log_slice: LogSlice) -> list[FetchResponse.AbortedTransaction]:
+    return [
+        FetchResponse.AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
+        for aborted in log.aborted_transactions(fetch_offset, log_slice)
+    ]
 
 
 def _intact_end(corrupt_offset: int, fetch_offset: int, end: int) -> int:

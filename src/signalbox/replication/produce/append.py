@@ -9,7 +9,7 @@ with an error: nothing here raises KafkaError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from signalbox.common.internal_topics import INTERNAL_TOPICS
@@ -24,11 +24,13 @@ from signalbox.replication.produce.unpacking import UnpackingQueue
 from signalbox.replication.replica_dependencies import Scheduler
 from signalbox.storage.log import Log
 from signalbox.storage.log_manager import LogManager
+from signalbox.storage.producers.transaction_verification import VerificationGuard
 from signalbox.storage.validation.batch_admission import AdmissionSteps, Admitted
 
 Batch = bytearray | memoryview | bytes
 _TOO_LARGE = frozenset({Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE})
 VALID_ACKS = (0, 1, ACKS_ALL)
+NO_GUARD_BY_PARTITION: Mapping[tuple[str, int], VerificationGuard] = {}
 
 
 class Appends:
@@ -53,15 +55,46 @@ class Appends:
         now_ms: int,
         *,
         from_client: bool = True,
+        guard_by_partition: Mapping[tuple[str, int], VerificationGuard] = NO_GUARD_BY_PARTITION,
     ) -> ProduceResult:
         """Append one batch per (topic, partition). The result has one pending append per entry, in their order.
-        Yields."""
-        appends = [
-            self._append_one(topic, index, batch, acks, now_ms, from_client) for (topic, index), batch in entries
-        ]
+        `guard_by_partition`: for transactional batches, from `Log.start_verification`. Yields."""
+        appends = []
+        for partition_key, batch in entries:
+            pending = self._pending(partition_key, batch, acks, now_ms, from_client=from_client)
+            if not pending.done:
+                self.append_to(pending, batch, now_ms, from_client, guard_by_partition.get(partition_key))
+            appends.append(pending)
         return self.produce_result(appends, timeout_ms)
 
-    def append_to(self, pending: PendingAppend, batch: Batch, now_ms: int, from_client: bool = True) -> None:
+    def append_marker(self, topic: str, index: int, batch: bytes, transaction_version: int) -> PendingAppend:
+        """Append the control batch of a transaction marker; finished when all in-sync replicas have it (acks=all)."""
+        now_ms = self._now_ms()
+        pending = self._pending((topic, index), batch, ACKS_ALL, now_ms, from_client=False)
+        partition = pending.partition
+        if pending.done or partition is None:
+            return pending
+        if not partition.is_leader or partition.log is None:
+            pending.fail(Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER)
+        elif not partition.has_enough_in_sync:
+            pending.fail(Error.NOT_ENOUGH_REPLICAS)
+        else:
+            if not self._flush_scheduled:
+                self._schedule_flush()
+            try:
+                partition.log.append_marker(batch, partition.leader_epoch, now_ms, transaction_version, pending.written)
+            except KafkaError as error:
+                pending.reject(error)
+        return pending
+
+    def append_to(
+        self,
+        pending: PendingAppend,
+        batch: Batch,
+        now_ms: int,
+        from_client: bool = True,
+        guard: VerificationGuard | None = None,
+    ) -> None:
         """Append a batch to `pending.partition`, which must be set. Yields; `pending` may finish at once."""
         partition = pending.partition
         assert partition is not None
@@ -70,7 +103,7 @@ class Appends:
         if not partition.is_leader or log is None:
             self._reject_not_leader(pending, partition, batch, now_ms)
             return
-        if partition.rejected.by_producer:
+        if from_client and partition.rejected.by_producer:
             missing = partition.rejected.error_for(batch, log.producers, now_ms)
             if missing is not None:
                 pending.fail(missing, "an earlier batch of this producer was rejected and must come first")
@@ -91,13 +124,19 @@ class Appends:
         if isinstance(admitted, AdmissionSteps):
             identity = bytes(batch[:HEADER_SIZE])  # the buffer is reused
             self._unpacking_queue.add(
-                admitted, len(batch), partial(self._append_unpacked, pending, log, leader_epoch, identity)
+                admitted, len(batch), partial(self._append_unpacked, pending, log, leader_epoch, identity, guard)
             )
         else:
-            self._append_admitted(pending, log, leader_epoch, batch, admitted, from_client)
+            self._append_admitted(pending, log, leader_epoch, batch, admitted, from_client, guard)
 
     def _append_unpacked(
-        self, pending: PendingAppend, log: Log, leader_epoch: int, identity: bytes, admitted: Admitted | KafkaError
+        self,
+        pending: PendingAppend,
+        log: Log,
+        leader_epoch: int,
+        identity: bytes,
+        guard: VerificationGuard | None,
+        admitted: Admitted | KafkaError,
     ) -> None:
         """After decompression, on the event loop. A batch that has timed out is not appended: its client retries."""
         partition = pending.partition
@@ -108,10 +147,17 @@ class Appends:
         if isinstance(admitted, KafkaError):
             _reject(pending, identity, admitted)
         elif not timed_out:
-            self._append_admitted(pending, log, leader_epoch, identity, admitted, True)
+            self._append_admitted(pending, log, leader_epoch, identity, admitted, True, guard)
 
     def _append_admitted(
-        self, pending: PendingAppend, log: Log, leader_epoch: int, batch: Batch, admitted: Admitted, from_client: bool
+        self,
+        pending: PendingAppend,
+        log: Log,
+        leader_epoch: int,
+        batch: Batch,
+        admitted: Admitted,
+        from_client: bool,
+        guard: VerificationGuard | None,
     ) -> None:
         """Admission yields, so leadership is checked again."""
         partition = pending.partition
@@ -122,7 +168,7 @@ class Appends:
         if not self._flush_scheduled:
             self._schedule_flush()
         try:
-            log.append_admitted(admitted, leader_epoch, pending.written, from_client)
+            log.append_admitted(admitted, leader_epoch, pending.written, from_client, guard)
             if not self._flush_scheduled:  # an iteration ended while the log wrote a large batch
                 self._schedule_flush()
         except KafkaError as error:
@@ -155,10 +201,11 @@ class Appends:
         self._flush_scheduled = False
         self._logs.flush_complete_groups()
 
-    def _append_one(
-        self, topic: str, index: int, batch: Batch, acks: int, now_ms: int, from_client: bool
+    def _pending(
+        self, partition_key: tuple[str, int], batch: Batch, acks: int, now_ms: int, *, from_client: bool
     ) -> PendingAppend:
-        """Yields."""
+        """A pending append for a batch; finished with an error if this broker has no such partition."""
+        topic, index = partition_key
         if acks not in VALID_ACKS:
             return rejected(None, Error.INVALID_REQUIRED_ACKS, f"acks {acks}: 0, 1 or -1 (all) are allowed")
         if from_client and topic in INTERNAL_TOPICS:
@@ -171,9 +218,7 @@ class Appends:
             stats.failed_produces += 1
             self._hosted.rejected_sequences(topic, index).note(batch, Error.NOT_LEADER_OR_FOLLOWER, {}, now_ms)
             return rejected(self._hosted.get(topic, index), error.error, error.message)
-        pending = PendingAppend(partition, acks)
-        self.append_to(pending, batch, now_ms, from_client)
-        return pending
+        return PendingAppend(partition, acks)
 
 
 def _reject(pending: PendingAppend, batch: Batch, error: KafkaError) -> None:

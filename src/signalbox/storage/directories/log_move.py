@@ -25,6 +25,7 @@ from signalbox.storage.files.file_names import (
     SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
     future_folder_name,
     offset_name,
     offsets_in,
@@ -40,7 +41,7 @@ logger = logging.getLogger(__name__)
 ROUND_BYTES = 8 << 20  # copied per round by the background thread, which also has syncs to do
 LAST_ROUND_BYTES = 256 << 10  # left for the loop's thread, which also has appends to do
 _CHUNK_BYTES = 1 << 20
-_INDEXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX)
+_INDEXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 
 class _SourceUnreadable(OSError):

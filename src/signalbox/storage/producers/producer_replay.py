@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
-import struct
 from collections.abc import Iterator
 
-from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.records.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader
-from signalbox.protocol.records.record_batch import decode_records
+from signalbox.protocol.records.transaction_marker import read_marker
 from signalbox.storage.files.file_names import SNAPSHOT_SUFFIX, offset_name, offsets_in
 from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.producers.producer_snapshot import load_snapshot
-from signalbox.storage.producers.producer_state import MAX_SEQUENCE, ProducerStates
+from signalbox.storage.producers.producer_state import NO_OFFSET, ProducerStates
 from signalbox.storage.segments.segment import Segment
 from signalbox.storage.segments.segment_list import SegmentList
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 
 logger = logging.getLogger(__name__)
-
-_MARKER_KEY = struct.Struct(">hh")  # version, type: 0 abort, 1 commit
-_MARKER_VALUE = struct.Struct(">hi")  # version, coordinator epoch
 
 
 def replay_producers(file_system: FileSystem, folder: str, segments: SegmentList, end_offset: int) -> ProducerStates:
@@ -37,10 +33,18 @@ def replay_producers(file_system: FileSystem, folder: str, segments: SegmentList
             logger.warning("Corrupt producer snapshot removed, an older one is used (path=%s): %s", path, fault)
             file_system.remove(path)
     for batch, segment in _batches(segments, start, end_offset):
-        if batch.producer_id >= 0:
-            data = segment.read(batch.position, batch.size_bytes) if batch.is_control else b""
-            note_batch(states, batch._replace(position=0), data)
+        note_stored_batch(states, batch, segment)
     return states
+
+
+def rebuild_transaction_index(file_system: FileSystem, folder: str, segments: SegmentList, segment: Segment) -> None:
+    """Rebuilds the transaction index of `segment` from its markers."""
+    states = replay_producers(file_system, folder, segments, segment.base_offset)
+    segment.transaction_index.clear()
+    for batch in segment.headers():
+        aborted = note_stored_batch(states, batch, segment)
+        if aborted is not None:
+            segment.transaction_index.append(aborted)
 
 
 def _batches(segments: SegmentList, start: int, end_offset: int) -> Iterator[tuple[BatchHeader, Segment]]:
@@ -52,33 +56,33 @@ def _batches(segments: SegmentList, start: int, end_offset: int) -> Iterator[tup
             yield batch, segments[slot]
 
 
-def note_batch(states: ProducerStates, batch: BatchHeader, buffer: bytes | bytearray | memoryview) -> None:
-    """Adds a batch to the state without a check: it was admitted before. `buffer` is only read for a marker."""
-    if batch.attributes & CONTROL_BIT:
-        end = batch.position + batch.size_bytes
-        coordinator_epoch = read_coordinator_epoch(memoryview(buffer)[batch.position : end])
-        if coordinator_epoch is not None:
-            states.end_transaction(batch.producer_id, batch.producer_epoch, coordinator_epoch, batch.max_timestamp)
-        return
-    delta = batch.last_offset_delta
-    last_sequence = (batch.base_sequence + delta) & MAX_SEQUENCE
-    states.append(
-        batch.producer_id,
-        batch.producer_epoch,
-        (batch.base_sequence, last_sequence, batch.base_offset + delta, delta, batch.max_timestamp),
-        bool(batch.attributes & TRANSACTIONAL_BIT),
-    )
-
-
-def read_coordinator_epoch(batch: bytes | bytearray | memoryview) -> int | None:
-    """The epoch of the coordinator that wrote a transaction marker, a control batch with one record (KIP-98); None for
-    control records of another kind."""
-    try:
-        for record in decode_records(batch):
-            value = record.value or b""
-            if record.key is not None and len(record.key) >= _MARKER_KEY.size and len(value) >= _MARKER_VALUE.size:
-                epoch: int = _MARKER_VALUE.unpack_from(value)[1]
-                return epoch
-    except KafkaError:
+def note_stored_batch(states: ProducerStates, batch: BatchHeader, segment: Segment) -> AbortedTransaction | None:
+    """`note_batch` of a batch in the file of `segment`."""
+    if batch.producer_id < 0:
         return None
+    data = segment.read(batch.position, batch.size_bytes) if batch.is_control else b""
+    return note_batch(states, batch._replace(position=0), data)
+
+
+def note_batch(
+    states: ProducerStates, batch: BatchHeader, buffer: bytes | bytearray | memoryview
+) -> AbortedTransaction | None:
+    """Adds a batch to the state without a check: it was admitted before. `buffer` is only read for a marker. Returns
+    the entry of the transaction index, if the batch aborts a transaction."""
+    producer_id, producer_epoch, offset = batch.producer_id, batch.producer_epoch, batch.base_offset
+    if batch.attributes & CONTROL_BIT:
+        marker = read_marker(memoryview(buffer)[batch.position : batch.position + batch.size_bytes])
+        if marker is None:
+            return None
+        first_offset = states.end_transaction(
+            producer_id, producer_epoch, marker.coordinator_epoch, batch.max_timestamp, offset
+        )
+        if marker.is_commit or first_offset == NO_OFFSET:
+            return None
+        last_stable_offset = min(states.first_ongoing_offset(), offset + 1)
+        return AbortedTransaction(producer_id, first_offset, offset, last_stable_offset)
+    sequences = (batch.base_sequence, batch.last_sequence, batch.last_offset, batch.last_offset_delta)
+    states.append(
+        producer_id, producer_epoch, (*sequences, batch.max_timestamp), bool(batch.attributes & TRANSACTIONAL_BIT)
+    )
     return None

@@ -15,7 +15,14 @@ import struct
 from crc32c import crc32c
 
 from signalbox.storage.files.file_system import FileSystem, replace_file
-from signalbox.storage.producers.producer_state import NO_SEQUENCE, ProducerEntry, ProducerStates, SequenceRange
+from signalbox.storage.producers.producer_state import (
+    MAX_SEQUENCE,
+    NO_OFFSET,
+    NO_SEQUENCE,
+    ProducerEntry,
+    ProducerStates,
+    SequenceRange,
+)
 
 _VERSION = 1
 _HEAD = struct.Struct(">hIi")
@@ -57,9 +64,11 @@ def decode_snapshot(data: bytes) -> ProducerStates:
         data[_HEAD.size :]
     ):
         batches: tuple[SequenceRange, ...] = ()
-        if sequence != NO_SEQUENCE:
-            batches = (((sequence - delta) & 0x7FFFFFFF, sequence, offset, delta, timestamp),)
+        if offset != NO_OFFSET:
+            first_sequence = (sequence - delta) & MAX_SEQUENCE if sequence != NO_SEQUENCE else NO_SEQUENCE
+            batches = ((first_sequence, sequence, offset, delta, timestamp),)
         states.restore(producer_id, ProducerEntry(epoch, batches, timestamp, coordinator_epoch, first))
+    states.restore_transactions()
     return states
 
 

@@ -1,19 +1,35 @@
-"""A log's state of idempotent producers (KIP-98): epoch, the last five batches, an open transaction.
+"""A log's state of idempotent and transactional producers (KIP-98): epoch, the last five batches, an open transaction.
 
     batch from a client                                       response
     ------------------------------------------------------   ----------------------------------------------
-    older producer epoch                                      INVALID_PRODUCER_EPOCH
     same epoch, same first and last sequence as one of five   duplicate: the offsets of the first append
+    older producer epoch                                      INVALID_PRODUCER_EPOCH
+    transactional, the first of its transaction, and not      INVALID_TXN_STATE
+    verified (`transaction_verification.py`)
     same epoch, first sequence = last one + 1 (2^31-1 -> 0)   appended
     newer epoch, first sequence 0                             appended
     producer unknown (new, expired, deleted by retention)     appended with any sequence
-    anything else                                             OUT_OF_ORDER_SEQUENCE_NUMBER
+    any other sequence                                        OUT_OF_ORDER_SEQUENCE_NUMBER
+    not transactional, while its transaction is open          INVALID_TXN_STATE
+
+    batch from a coordinator of this broker                   response
+    ------------------------------------------------------   ----------------------------------------------
+    records without a sequence (offsets of a transaction)     as above, sequences are not checked
+    marker with an older producer epoch                       INVALID_PRODUCER_EPOCH
+    marker with the same epoch, transaction version 2         INVALID_PRODUCER_EPOCH if a transaction is open (KIP-890:
+                                                              the epoch is raised first), else appended: a repetition
+    marker with an older coordinator epoch                    TRANSACTION_COORDINATOR_FENCED
+
+A transaction is *ongoing* from its first batch to its marker, and *unreplicated* until the high watermark has passed
+the marker. The first offset of the oldest of both kinds limits the last stable offset.
 
 Followers and replays accept every batch that the leader appended. Entries are never changed, only replaced, so that a
 group of appends that could not be written is undone by restoring the old entries.
 """
 
 from __future__ import annotations
+
+from itertools import takewhile
 
 from signalbox.protocol.error_table import Error, KafkaError
 
@@ -22,6 +38,8 @@ NO_SEQUENCE = -1
 NO_OFFSET = -1
 MAX_SEQUENCE = 2**31 - 1
 REMEMBERED_BATCHES = 5
+NO_UNSTABLE_OFFSET = 2**63 - 1
+_RAISED_EPOCHS_FROM = 2  # transaction version: the coordinator raises the producer epoch before it writes a marker
 
 # (first sequence, last sequence, last offset, offset delta, timestamp)
 SequenceRange = tuple[int, int, int, int, int]
@@ -66,38 +84,94 @@ class ProducerEntry:
 
 
 class ProducerStates:
-    """The producers of one log by id."""
+    """The producers of one log by id, and their transactions.
 
-    __slots__ = ("entries",)
+    `ongoing`: producer ids by the first offsets of their transactions, ascending. `unreplicated`: the offset of the
+    marker by the first offset, in the order of the markers.
+    """
+
+    __slots__ = ("_least_unreplicated", "entries", "ongoing", "unreplicated")
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
+        self.ongoing: dict[int, int] = {}
+        self.unreplicated: dict[int, int] = {}
+        self._least_unreplicated: int | None = None  # of the first offsets; None: not known
 
-    def check(
-        self, producer_id: int, producer_epoch: int, first_sequence: int, last_sequence: int
-    ) -> SequenceRange | None:
-        """Admits a client's batch (None) or returns the earlier batch that it repeats; KafkaError if it is rejected."""
+    def duplicate_of(self, producer_id: int, producer_epoch: int, first: int, last: int) -> SequenceRange | None:
+        """The earlier batch with the same sequences, from `first` to `last`."""
         entry = self.entries.get(producer_id)
-        if entry is None or entry.producer_epoch == NO_EPOCH:
-            return None
-        if producer_epoch < entry.producer_epoch:
+        if entry is not None and entry.producer_epoch == producer_epoch:
+            for batch in entry.batches:
+                if batch[0] == first and batch[1] == last:
+                    return batch
+        return None
+
+    def has_ongoing_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether this epoch of the producer has an open transaction."""
+        entry = self.entries.get(producer_id)
+        return (
+            entry is not None and entry.producer_epoch == producer_epoch and entry.transaction_first_offset != NO_OFFSET
+        )
+
+    def check_epoch(self, producer_id: int, producer_epoch: int) -> None:
+        """Raises KafkaError(INVALID_PRODUCER_EPOCH) if the log has a later epoch of the producer."""
+        entry = self.entries.get(producer_id)
+        if entry is not None and producer_epoch < entry.producer_epoch:
             raise KafkaError(
                 Error.INVALID_PRODUCER_EPOCH,
                 f"producer {producer_id}: epoch {producer_epoch} is smaller than the last seen {entry.producer_epoch}",
             )
-        if producer_epoch == entry.producer_epoch:
-            for batch in entry.batches:
-                if batch[0] == first_sequence and batch[1] == last_sequence:
-                    return batch
-            expected = entry.next_sequence if entry.batches else 0
-        else:
-            expected = 0
-        if first_sequence != expected:
+
+    def check(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        first_sequence: int,
+        *,
+        is_transactional: bool = False,
+        checks_sequence: bool = True,
+    ) -> None:
+        """Admits a batch that is not a duplicate; KafkaError if it is rejected. `checks_sequence` False: the batch is
+        a coordinator's."""
+        self.check_epoch(producer_id, producer_epoch)
+        entry = self.entries.get(producer_id)
+        if entry is None or entry.producer_epoch == NO_EPOCH:
+            return
+        same_epoch = producer_epoch == entry.producer_epoch
+        expected = entry.next_sequence if same_epoch and entry.batches else 0
+        if checks_sequence and first_sequence != expected:
             raise KafkaError(
                 Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"producer {producer_id}, epoch {producer_epoch}: sequence {first_sequence} instead of {expected}",
             )
-        return None
+        if entry.transaction_first_offset != NO_OFFSET and not is_transactional:
+            raise KafkaError(
+                Error.INVALID_TXN_STATE, f"Expected transactional write from producer {producer_id}: its transaction"
+                f" is open since offset {entry.transaction_first_offset}",
+            )  # fmt: skip
+
+    def check_marker(
+        self, producer_id: int, producer_epoch: int, coordinator_epoch: int, transaction_version: int
+    ) -> None:
+        """Admits a transaction marker; KafkaError if it comes too late, or from an old coordinator."""
+        entry = self.entries.get(producer_id)
+        if entry is None:
+            return
+        is_repeated = producer_epoch == entry.producer_epoch and entry.transaction_first_offset == NO_OFFSET
+        must_be_raised = transaction_version >= _RAISED_EPOCHS_FROM and not is_repeated
+        if producer_epoch < entry.producer_epoch + must_be_raised:
+            raise KafkaError(
+                Error.INVALID_PRODUCER_EPOCH,
+                f"producer {producer_id}: a marker of epoch {producer_epoch}, the last seen epoch is"
+                f" {entry.producer_epoch} (transaction version {transaction_version})",
+            )
+        if coordinator_epoch < entry.coordinator_epoch:
+            raise KafkaError(
+                Error.TRANSACTION_COORDINATOR_FENCED,
+                f"producer {producer_id}: a marker of coordinator epoch {coordinator_epoch}, the last seen is"
+                f" {entry.coordinator_epoch}",
+            )
 
     def append(self, producer_id: int, producer_epoch: int, batch: SequenceRange, transactional: bool = False) -> None:
         """Records an appended batch."""
@@ -115,9 +189,12 @@ class ProducerStates:
             )
         if transactional and new.transaction_first_offset == NO_OFFSET:
             new.transaction_first_offset = batch[2] - batch[3]
+            self.ongoing[new.transaction_first_offset] = producer_id
         self.entries[producer_id] = new
 
-    def end_transaction(self, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp: int) -> int:
+    def end_transaction(
+        self, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp: int, marker_offset: int
+    ) -> int:
         """Records a transaction marker and returns the transaction's first offset, -1 if none was open."""
         entry = self.entries.get(producer_id)
         batches: tuple[SequenceRange, ...] = ()
@@ -126,14 +203,44 @@ class ProducerStates:
             first_offset = entry.transaction_first_offset
             batches = entry.batches if entry.producer_epoch == producer_epoch else ()
         self.entries[producer_id] = ProducerEntry(producer_epoch, batches, timestamp, coordinator_epoch)
+        if first_offset != NO_OFFSET:
+            self.ongoing.pop(first_offset, None)
+            self.unreplicated[first_offset] = marker_offset
+            if self._least_unreplicated is not None:
+                self._least_unreplicated = min(self._least_unreplicated, first_offset)
         return first_offset
 
+    def first_ongoing_offset(self) -> int:
+        """Where the oldest open transaction begins; `NO_UNSTABLE_OFFSET` if there is none."""
+        return next(iter(self.ongoing), NO_UNSTABLE_OFFSET)
+
+    def first_unstable_offset(self, high_watermark: int) -> int:
+        """Where the oldest transaction begins that is open, or whose marker is not below `high_watermark`;
+        `NO_UNSTABLE_OFFSET` if there is none."""
+        unreplicated = self.unreplicated
+        replicated = [first for first, _ in takewhile(lambda row: row[1] < high_watermark, unreplicated.items())]
+        for first_offset in replicated:
+            del unreplicated[first_offset]
+        if not unreplicated:
+            self._least_unreplicated = None
+            return self.first_ongoing_offset()
+        if replicated or self._least_unreplicated is None:
+            self._least_unreplicated = min(unreplicated)
+        return min(self.first_ongoing_offset(), self._least_unreplicated)
+
     def restore(self, producer_id: int, entry: ProducerEntry | None) -> None:
-        """Restores the state before a failed append, or the state of a snapshot."""
+        """Restores the state before a failed append, or the state of a snapshot; `restore_transactions` must follow."""
         if entry is None:
             self.entries.pop(producer_id, None)
         else:
             self.entries[producer_id] = entry
+
+    def restore_transactions(self, end_offset: int = NO_UNSTABLE_OFFSET) -> None:
+        """Rebuilds the transactions from restored entries; markers from `end_offset` on are gone."""
+        open_entries = ((e.transaction_first_offset, producer_id) for producer_id, e in self.entries.items())
+        self.ongoing = dict(sorted(row for row in open_entries if row[0] != NO_OFFSET))
+        self.unreplicated = {first: marker for first, marker in self.unreplicated.items() if marker < end_offset}
+        self._least_unreplicated = None
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Removes producers without a batch for `expiration_ms` and without an open transaction; returns how many."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 from signalbox.storage.files.file_system import FileSystem, write_fully
 
@@ -47,6 +47,11 @@ class OffsetIndex:
         """(position, last offset) of the last indexed batch before `end_position`; None if there is none."""
         slot = bisect_right(self._positions, end_position - 1) - 1
         return (self._positions[slot], self.base_offset + self._relative[slot]) if slot >= 0 else None
+
+    def offset_from(self, position: int) -> int | None:
+        """The last offset of the first indexed batch that begins at `position` or later; None if there is none."""
+        slot = bisect_left(self._positions, position)
+        return self.base_offset + self._relative[slot] if slot < len(self._positions) else None
 
     def truncate_to_position(self, end_position: int) -> None:
         """Removes the entries of batches that begin at `end_position` or later."""

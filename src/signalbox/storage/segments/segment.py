@@ -1,4 +1,4 @@
-"""One segment: a `.log` file with its two indexes, and the state that is needed without reading it.
+"""One segment: a `.log` file with its indexes, and the state that is needed without reading it.
 
 `size` counts all accepted bytes, `written` the bytes in the file; readers never go beyond `written`. Only the last
 segment of a log (the active one) accepts batches. It owns its file and keeps the positions of its newest batches, so
@@ -15,12 +15,19 @@ from typing import NamedTuple
 
 from signalbox.common.file_slice import FileSlice
 from signalbox.protocol.records.batch_header import BatchHeader
-from signalbox.storage.files.file_names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, offset_name
+from signalbox.storage.files.file_names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    offset_name,
+)
 from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.files.open_files import OpenFile, OpenFiles
 from signalbox.storage.segments.offset_index import OffsetIndex
 from signalbox.storage.segments.segment_scan import find_batch, scan_headers
 from signalbox.storage.segments.time_index import TimeIndex
+from signalbox.storage.segments.transaction_index import TransactionIndex
 
 NO_TIMESTAMP = -1
 NEVER_MS = 2**63 - 1
@@ -67,6 +74,7 @@ class Segment:
         "max_timestamp_offset",
         "size",
         "time_index",
+        "transaction_index",
         "written",
     )
 
@@ -75,6 +83,7 @@ class Segment:
         self.base_offset = base_offset
         self.index = OffsetIndex(self.path(INDEX_SUFFIX), base_offset)
         self.time_index = TimeIndex(self.path(TIME_INDEX_SUFFIX), base_offset)
+        self.transaction_index = TransactionIndex(self.path(TRANSACTION_INDEX_SUFFIX))
         self.index_interval_bytes = index_interval_bytes
         self.size = self.written = 0
         self.first_timestamp = NEVER_MS  # of the first batch; without one, no roll by time
@@ -93,6 +102,7 @@ class Segment:
         """The file exists with `size` bytes; all other state is loaded when it is needed."""
         self.size = self.written = size
         self._indexes_loaded = self._max_timestamp_known = size == 0
+        self.transaction_index.may_be_on_disk()
 
     def path(self, suffix: str) -> str:
         """The path of one of the segment's files."""
@@ -152,19 +162,23 @@ class Segment:
         self._bytes_since_index = mark.bytes_since_index
         self.index.truncate_to_position(mark.size)
         self.time_index.truncate_to(end_offset)
+        self.transaction_index.truncate_to(end_offset)
         self._forget_recent()
 
     def save_indexes(self, final: bool = False) -> None:
-        """Writes both indexes; with `final` the largest timestamp becomes the time index's last entry."""
+        """Writes the indexes; with `final` the largest timestamp becomes the time index's last entry."""
         self.load_indexes()
         if final and self.max_timestamp >= 0:
             self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
         self.index.save(self._file_system)
         self.time_index.save(self._file_system)
+        self.transaction_index.save(self._file_system)
 
     def fsync(self) -> None:
-        """Makes the file durable."""
+        """Makes the file durable, with the transaction index: recovery, which rebuilds it, will not read this part."""
         self._file_system.fsync(self.file().fd)
+        self.transaction_index.save(self._file_system)
+        self.transaction_index.sync(self._file_system)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -179,6 +193,7 @@ class Segment:
         """Switches to the same files in another folder. `file`: the open log file there, which the segment keeps."""
         self.folder = folder
         self.index.path, self.time_index.path = self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)
+        self.transaction_index.path = self.path(TRANSACTION_INDEX_SUFFIX)
         self._file = file
 
     def release(self) -> None:
@@ -188,6 +203,7 @@ class Segment:
             self.index.clear()
             self.time_index.clear()
             self._indexes_loaded = False
+        self.transaction_index.release()
 
     def locate(self, offset: int) -> tuple[int, int, int] | None:
         """(position, size, base offset) of the first batch that does not end before `offset`; None beyond the end."""
@@ -212,6 +228,11 @@ class Segment:
         if indexed is None or header is None:
             return 0, self.base_offset
         return position, indexed[1] - header.last_offset_delta
+
+    def indexed_from(self, position: int) -> int | None:
+        """The last offset of the first indexed batch that begins at `position` or later; None if there is none."""
+        self.load_indexes()
+        return self.index.offset_from(position)
 
     def slice(self, position: int, size: int) -> FileSlice:
         """A part of the file that stays readable even if the segment is closed or deleted."""
@@ -299,6 +320,7 @@ class Segment:
         self.load_indexes()
         self.index.truncate_to_position(position)
         self.time_index.truncate_to(offset)
+        self.transaction_index.truncate_to(offset)
         self.size = self.written = position
         self._bytes_since_index = 0
         self._forget_recent()

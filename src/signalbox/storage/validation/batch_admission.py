@@ -50,7 +50,6 @@ from signalbox.storage.unpacking_steps import UnpackingSteps, Work, decompress_a
 _KAFKA_UNCOMPRESSED = "uncompressed"
 _COORDINATOR_RULES: dict[str, Any] = {
     "control_allowed": True,
-    "transactional_allowed": True,
     "key_required": False,
     "max_message_bytes": 2**31 - 1,
     "max_unpacked_bytes": MAX_DECOMPRESSED_BATCH_BYTES,

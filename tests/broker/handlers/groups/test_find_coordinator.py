@@ -54,21 +54,25 @@ def test_many_keys_each_with_its_own_error(version: int) -> None:
 
 
 @pytest.mark.spec("D1")
-@pytest.mark.parametrize(
-    ("version", "key_type", "error"),
-    [
-        (1, 1, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
-        (3, 1, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
-        (3, 2, Error.INVALID_REQUEST),
-        (3, 9, Error.INVALID_REQUEST),
-    ],
-)
-def test_coordinators_that_are_not_served_are_final_errors(version: int, key_type: int, error: Error) -> None:
-    """librdkafka retries FindCoordinator for transactions until its deadline, unless it treats the error as final."""
-    response = ask(FindCoordinatorRequest(key="g", key_type=key_type), version)
-    assert (response.error_code, response.node_id, response.port) == (error, -1, -1)
+@pytest.mark.parametrize("key_type", [2, 9])
+def test_coordinators_that_are_not_served_are_final_errors(key_type: int) -> None:
+    response = ask(FindCoordinatorRequest(key="g", key_type=key_type), 3)
+    assert (response.error_code, response.node_id, response.port) == (Error.INVALID_REQUEST, -1, -1)
     batched = ask(FindCoordinatorRequest(coordinator_keys=["g"], key_type=key_type), 6)
-    assert batched.coordinators[0].error_code == error
+    assert batched.coordinators[0].error_code == Error.INVALID_REQUEST
+
+
+@pytest.mark.spec("D5")
+def test_the_coordinator_of_a_transactional_id() -> None:
+    cache = cache_of(topics={"__transaction_state": {0: (1, [1]), 1: (2, [2])}})
+    authorizer = acl(("alice", "DESCRIBE", "transactional_id:g"), ("alice", "DESCRIBE", "group:h"))
+    one = ask(FindCoordinatorRequest(key="g", key_type=1), 3, authorizer, cache=cache)
+    assert (one.error_code, one.node_id, one.host) == (0, 2, "client2")
+    many = ask(FindCoordinatorRequest(coordinator_keys=["g", "h"], key_type=1), 6, authorizer, cache=cache)
+    assert [row.error_code for row in many.coordinators] == [0, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED]
+    creation = Creation()
+    ask(FindCoordinatorRequest(key="g", key_type=1), 3, cache=cache_of(), creation=creation)
+    assert creation.asked == [("__transaction_state", None)]
 
 
 def test_an_offsets_topic_known_only_by_name_is_not_created_again() -> None:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from signalbox.broker.api_request import NO_RESPONSE, CloseConnection
+from signalbox.broker.handlers.records import produce
 from signalbox.broker.handlers.records.produce import ProduceHandler
+from signalbox.broker.transactions.transaction_verifier import TransactionVerifier
+from signalbox.broker.transactions.transactional_produce import TransactionalProduce
+from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.protocol.records.record_batch import Record, encode_batch
-from tests.broker.handler_requests import ALLOW_ALL, acl, request_of
+from signalbox.security.acl import AclOperation, ResourceType
+from signalbox.security.authorizer import AllowAllAuthorizer
+from signalbox.security.request_context import RequestContext
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of
 from tests.broker.handlers.running_broker import RunningBroker, batch
+from tests.broker.transactions.test_transaction_verifier import RecordedChannels
+from tests.replication.memory_cluster import TOPIC, MemoryCluster
 from tests.waiting import until
 
 pytestmark = pytest.mark.spec("D1")
@@ -25,11 +37,39 @@ def topic(name: str, *partitions: tuple[int, Any], topic_id: bytes = b"\0" * 16)
     return ProduceRequest.TopicProduceData(name=name, topic_id=topic_id, partition_data=data)
 
 
+class AnsweringCoordinator(RecordedChannels):
+    """Answers each request soon: with `errors`, by partition."""
+
+    def __init__(self, errors: dict[TopicPartition, Error] | None = None) -> None:
+        super().__init__()
+        self.errors = errors or {}
+
+    def send(self, broker_id: int, request: Any, on_response: Callable[[Any], None]) -> None:
+        super().send(broker_id, request, on_response)
+        asyncio.get_running_loop().call_soon(self.answer, len(self.sent) - 1, self.errors)
+
+
+class WithoutTransactionalIds(AllowAllAuthorizer):
+    """Allows everything but the use of transactional ids."""
+
+    def authorize(self, context: RequestContext, operation: AclOperation, kind: ResourceType, name: str) -> bool:
+        return kind is not ResourceType.TRANSACTIONAL_ID
+
+
 def ask(
-    running_broker: RunningBroker, *topics: Any, version: int = 12, authorizer: Any = ALLOW_ALL, **more: Any
+    running_broker: RunningBroker,
+    *topics: Any,
+    version: int = 12,
+    authorizer: Any = ALLOW_ALL,
+    coordinator: RecordedChannels | None = None,
+    **more: Any,
 ) -> Any:
     components = running_broker.components
-    handler = ProduceHandler(components.data.replicas, components.cache, authorizer)
+    transactions = None
+    if coordinator is not None:
+        verifier = TransactionVerifier(coordinator, lambda transactional_id: 1)
+        transactions = TransactionalProduce(components.data.replicas, verifier)
+    handler = ProduceHandler(components.data.replicas, components.cache, authorizer, transactions)
     body = ProduceRequest(topic_data=list(topics), **{"acks": -1, "timeout_ms": 5000, **more})
     request = request_of(body, version)
     for asked in request.body.topic_data:
@@ -180,3 +220,97 @@ def test_bad_records_are_named_from_version_8_on(running_broker: RunningBroker, 
             (3, message),
         ]
         assert "2 record errors in total" in row.error_message
+
+
+# -- transactions
+
+
+def in_transaction(*values: bytes, sequence: int = 0, producer_id: int = 5) -> bytes:
+    return encode_batch(
+        [Record(timestamp=1, value=value) for value in values],
+        transactional=True,
+        producer_id=producer_id,
+        producer_epoch=0,
+        base_sequence=sequence,
+    )
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize("version", [9, 11, 12])
+def test_batches_of_a_verified_transaction_are_appended(running_broker: RunningBroker, version: int) -> None:
+    name, coordinator = f"tx-{version}", AnsweringCoordinator()
+    running_broker.create_topic(name, 2)
+    for sequence in (0, 1):
+        batches = [(index, in_transaction(b"v", sequence=sequence)) for index in (0, 1)]
+        response = ask(running_broker, topic(name, *batches), version=version, coordinator=coordinator,
+                       transactional_id="t")  # fmt: skip
+        assert found(response) == [(name, 0, 0, sequence), (name, 1, 0, sequence)]
+    partitions = [TopicPartition(name, 0), TopicPartition(name, 1)]
+    assert [coordinator.transactions(number) for number in range(len(coordinator.sent))] == [
+        [("t", 5, 0, version < 12, partitions)]
+    ]
+    replica = running_broker.components.data.replicas.partition(name, 0)
+    assert replica is not None
+    assert (replica.high_watermark, replica.last_stable_offset) == (2, 0)
+
+
+@pytest.mark.spec("D5")
+def test_partitions_that_are_not_in_the_transaction_are_rejected(running_broker: RunningBroker) -> None:
+    running_broker.create_topic("tx-partly", 2)
+    coordinator = AnsweringCoordinator({TopicPartition("tx-partly", 0): Error.TRANSACTION_ABORTABLE})
+    batches = [(index, in_transaction(b"v")) for index in (0, 1)]
+    response = ask(
+        running_broker, topic("tx-partly", *batches), version=10, coordinator=coordinator, transactional_id="t"
+    )
+    assert [code for _, _, code, _ in found(response)] == [Error.INVALID_TXN_STATE, Error.NONE]
+    [rejected, _] = response.responses[0].partition_responses
+    assert rejected.error_message == "Partition was not added to the transaction"
+
+
+@pytest.mark.spec("D5")
+def test_transactional_ids_need_a_right(running_broker: RunningBroker) -> None:
+    running_broker.create_topic("tx-right", 2)
+    coordinator, denied = AnsweringCoordinator(), Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    options: Any = {
+        "coordinator": coordinator, "authorizer": WithoutTransactionalIds(), "transactional_id": "t",
+    }  # fmt: skip
+    response = ask(running_broker, topic("tx-right", (0, in_transaction(b"v")), (1, batch(b"x"))), **options)
+    assert [code for _, _, code, _ in found(response)] == [denied, denied]
+    response = ask(running_broker, topic("tx-right", (1, batch(b"x"))), **options)
+    assert [code for _, _, code, _ in found(response)] == [Error.NONE], "no transactional batch"
+    assert coordinator.sent == []
+
+
+@pytest.mark.spec("D5")
+def test_a_request_has_batches_of_one_producer(running_broker: RunningBroker) -> None:
+    running_broker.create_topic("tx-two", 2)
+    batches = [(0, in_transaction(b"v")), (1, in_transaction(b"v", producer_id=6))]
+    response = ask(running_broker, topic("tx-two", *batches), coordinator=AnsweringCoordinator(), transactional_id="t")
+    assert [code for _, _, code, _ in found(response)] == [Error.INVALID_PRODUCER_ID_MAPPING] * 2
+
+
+@pytest.mark.spec("D5")
+def test_batches_that_wait_for_their_verification_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(produce, "MAX_AWAITING_VERIFICATION_BYTES", 100)
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.create([1])
+    cluster.run()
+    manager, channels = cluster.brokers[1].manager, RecordedChannels()
+    transactions = TransactionalProduce(manager, TransactionVerifier(channels, {"t": 7}.get))
+    handler = ProduceHandler(manager, cache_of(topics={TOPIC: {0: (1, [1])}}), ALLOW_ALL, transactions)
+
+    def send(producer_id: int) -> Any:
+        data = [topic(TOPIC, (0, in_transaction(b"v", producer_id=producer_id)))]
+        body = ProduceRequest(transactional_id="t", acks=-1, timeout_ms=1_000, topic_data=data)
+        return handler(request_of(body, 11))
+
+    def error_of(response: Any) -> int:
+        return int(response.result().responses[0].partition_responses[0].error_code)
+
+    first, second = send(5), send(6)
+    assert not first.is_done
+    assert error_of(second) == Error.NOT_ENOUGH_REPLICAS
+    channels.answer(0, {})
+    cluster.run()
+    assert error_of(first) == Error.NONE
+    assert not send(6).is_done

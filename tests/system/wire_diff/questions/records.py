@@ -45,6 +45,16 @@ def _delete(what: str, offset: int, topic: str = "t7", partition: int = 0) -> Qu
     return _Q(ApiKey.DELETE_RECORDS, what, {"topics": [asked], "timeout_ms": 5_000})
 
 
+def _producers(what: str, topic: str = "t7", partition: int = 0) -> Question:
+    return _Q(ApiKey.DESCRIBE_PRODUCERS, what, {"topics": [{"name": topic, "partition_indexes": [partition]}]})
+
+
+def _marker(what: str, topic: str = "t7", partition: int = 1, **more: Any) -> Question:
+    fields = {"producer_id": 990, "producer_epoch": 3, "transaction_result": False, "coordinator_epoch": 5, **more}
+    marker = {**fields, "topics": [{"name": topic, "partition_indexes": [partition]}]}
+    return _Q(ApiKey.WRITE_TXN_MARKERS, what, {"markers": [marker]})
+
+
 _ANOTHER: dict[str, Any] = {"name": "nowhere", "topic_id": NO_SUCH_ID}
 _KEYED: dict[str, Any] = {"name": "compacted7", "topic_id": "$compacted"}
 
@@ -118,4 +128,16 @@ RECORDS = (
         {"transactional_id": None, "producer_id": 5, "producer_epoch": -1},
         (3, 5),
     ),
+    _producers("a partition without producers"),
+    _producers("an unknown topic", "nowhere"),
+    _producers("an unknown partition", partition=9),
+    _producers("an invalid topic name", "no/topic"),
+    _Q(ApiKey.DESCRIBE_PRODUCERS, "nothing", {"topics": []}),
+    _marker("abort without a transaction"),
+    _marker("commit", transaction_result=True),
+    _marker("an old producer epoch", producer_epoch=2),
+    _marker("an old coordinator epoch", coordinator_epoch=4),
+    _marker("an unknown topic", "nowhere"),
+    _marker("an unknown partition", partition=9),
+    _Q(ApiKey.WRITE_TXN_MARKERS, "no markers", {"markers": []}),
 )

@@ -1,9 +1,7 @@
-"""FindCoordinator (key 10): the coordinator of a group. KIP-699; versions 0-6.
+"""FindCoordinator (key 10): the coordinator of a group or of a transactional id. KIP-98, KIP-699; versions 0-6.
 
-Key type 0 (group) is supported. There is no transaction coordinator (1): the error is
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED with the true reason as its message, the only code of this response that ends a
-transactional producer of librdkafka: it repeats the request until its deadline after any other (decision 0039). There
-is no share coordinator (2) either; only brokers look it up, and for them INVALID_REQUEST is final.
+Key types 0 (group) and 1 (transactional id) are supported. There is no share coordinator (2); only brokers look it up,
+and for them INVALID_REQUEST is final. Needs DESCRIBE on the group or the transactional id.
 The active controller creates the internal topic when it is missing (F10).
 A coordinator whose broker lacks the request's listener is COORDINATOR_NOT_AVAILABLE, never LISTENER_NOT_FOUND.
 Versions 0-3 have one top-level key, versions 4 and later a list of keys.
@@ -14,9 +12,9 @@ from __future__ import annotations
 import asyncio
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization.authorization import require_group
+from signalbox.broker.authorization.authorization import require_group, require_transactional_id
 from signalbox.broker.topics.topic_creation import TopicCreator
-from signalbox.common.internal_topics import OFFSETS_TOPIC
+from signalbox.common.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from signalbox.coordinator.group_coordinator import partition_for
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
@@ -25,7 +23,7 @@ from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
 _Coordinator = FindCoordinatorResponse.Coordinator
-_GROUP, _TRANSACTION = 0, 1
+_TOPICS = {0: OFFSETS_TOPIC, 1: TRANSACTIONS_TOPIC}  # by key type: the internal topic whose leaders coordinate
 _BATCHED_FROM = 4
 
 
@@ -62,17 +60,17 @@ class FindCoordinatorHandler:
             return _Coordinator(key=key, node_id=-1, port=-1, error_code=error.error, error_message=error.message)
 
     async def _coordinator(self, request: ApiRequest, key: str) -> _Coordinator:
-        if request.body.key_type == _TRANSACTION:
-            raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported")
-        if request.body.key_type != _GROUP:
+        internal_topic = _TOPICS.get(request.body.key_type)
+        if internal_topic is None:
             raise KafkaError(Error.INVALID_REQUEST, f"coordinators of type {request.body.key_type} do not exist here")
-        require_group(self._authorizer, request.context, AclOperation.DESCRIBE, key)
-        topic = self._cache.image.topics.get(OFFSETS_TOPIC)
+        require = require_group if internal_topic == OFFSETS_TOPIC else require_transactional_id
+        require(self._authorizer, request.context, AclOperation.DESCRIBE, key)
+        topic = self._cache.image.topics.get(internal_topic)
         if topic is None:
-            _, message = await self._creation.create(OFFSETS_TOPIC, None)
+            _, message = await self._creation.create(internal_topic, None)
             raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, message)
         if not topic.partitions:
-            raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, f"the metadata of {OFFSETS_TOPIC} is corrupt")
+            raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, f"the metadata of {internal_topic} is corrupt")
         partition = topic.partitions.get(partition_for(key, len(topic.partitions)))
         nodes = self._cache.image.nodes(request.context.listener_name)
         endpoint = nodes.get(partition.leader) if partition is not None else None

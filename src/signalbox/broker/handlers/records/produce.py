@@ -2,8 +2,10 @@
 
 acks=0 has no response (an error closes the connection, so that the client refreshes its metadata); acks=1 has it when
 the batch is written to the file, acks=all when every in-sync replica has the batch, limited by the request's timeout.
-Needs WRITE on the topic; without it only the topic's partitions are rejected. A transactional id is rejected
-(UNSUPPORTED_VERSION): transactions are a gap in the conformance table. If a partition is named twice, the last batch is
+Needs WRITE on the topic; without it only the topic's partitions are rejected. Transactional batches need a
+transactional id and WRITE on it, and wait until their transaction is verified (`broker/transactions/`); too many that
+wait get NOT_ENOUGH_REPLICAS, which is retried. Without a
+verifier a transactional id is rejected (UNSUPPORTED_VERSION). If a partition is named twice, the last batch is
 appended and there is one result, since Kafka reads a request into a map. Version notes: topic ids from 13 on; the
 current leader and its endpoint on the request's listener from 10 on (KIP-951); error messages from 8 on; zstd from 7
 on.
@@ -17,17 +19,26 @@ from typing import Any
 from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import may_change_records
 from signalbox.broker.routing.exposed_nodes import node_endpoints
+from signalbox.broker.transactions.transactional_produce import (
+    ProducerBatches,
+    TransactionalProduce,
+    Verified,
+    transactional_batches,
+)
+from signalbox.common.limits import MAX_AWAITING_VERIFICATION_BYTES
+from signalbox.common.waiting.promise import Promise
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.produce import ProduceRequest, ProduceResponse
 from signalbox.protocol.records.batch_header import COMPRESSION_MASK, HEADER_SIZE, MAGIC, unpack_header
 from signalbox.protocol.records.compression import CODES
-from signalbox.replication.produce.append import VALID_ACKS
+from signalbox.replication.produce.append import VALID_ACKS, Batch
 from signalbox.replication.produce.pending_append import PendingAppend, rejected
 from signalbox.replication.replica_manager import ReplicaManager
-from signalbox.security.acl import AclOperation
+from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.security.authorizer import Authorizer
 
+Entry = tuple[tuple[str, int], Batch]
 _Partition = ProduceResponse.PartitionProduceResponse
 _LEADER_ERRORS = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
 _ZSTD = CODES["zstd"]
@@ -39,16 +50,25 @@ _TOPIC_IDS_FROM = 13
 class ProduceHandler:
     """Passes the batches to the replication package and builds the response from its pending appends."""
 
-    def __init__(self, replicas: ReplicaManager, cache: MetadataCache, authorizer: Authorizer) -> None:
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        cache: MetadataCache,
+        authorizer: Authorizer,
+        transactions: TransactionalProduce | None = None,
+    ) -> None:
         self._replicas = replicas
         self._cache = cache
         self._authorizer = authorizer
+        self._transactions = transactions
+        self._awaiting_bytes = 0  # of batches that wait for the verification of their transaction
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         body: ProduceRequest = request.body
         if body.acks not in VALID_ACKS:
             raise KafkaError(Error.INVALID_REQUIRED_ACKS, f"acks is {body.acks}")
-        if body.transactional_id is not None:
+        if body.transactional_id is not None and self._transactions is None:
             raise KafkaError(Error.UNSUPPORTED_VERSION, "transactions are not supported")
         _keep_last_of_duplicates(body)
         rejections = self._rejections(request, body)
@@ -58,8 +78,51 @@ class ProduceHandler:
             for (topic, partition), rejection in zip(partitions, rejections, strict=True)
             if rejection is None
         ]
-        appends = self._replicas.append(entries, body.acks, body.timeout_ms)
+        transactional_id = body.transactional_id
+        batches = transactional_batches(entries) if transactional_id is not None else {}
+        if transactional_id is not None and batches:
+            appends = self._append_in_transaction(request, transactional_id, entries, batches)
+        else:
+            appends = self._replicas.append(entries, body.acks, body.timeout_ms)
         return appends.map(lambda completed: self.answer(request, _joined(rejections, completed)))
+
+    def _append_in_transaction(
+        self, request: ApiRequest, transactional_id: str, entries: list[Entry], batches: ProducerBatches
+    ) -> Promise[list[PendingAppend]]:
+        """Appends when the transaction is verified; TRANSACTIONAL_ID_AUTHORIZATION_FAILED without WRITE on the id.
+        Yields."""
+        body: ProduceRequest = request.body
+        assert self._transactions is not None
+        if not self._authorizer.authorize(
+            request.context, AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
+        ):
+            raise KafkaError(
+                Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, f"no WRITE on transactional id {transactional_id}"
+            )
+        verification = self._transactions.verify(transactional_id, request.header.api_version, batches)
+        if not verification.is_done:
+            size_bytes = sum(len(batch) for _, batch in entries)
+            if self._awaiting_bytes and self._awaiting_bytes + size_bytes > MAX_AWAITING_VERIFICATION_BYTES:
+                text = "too many batches wait for the verification of their transaction"
+                return Promise.of([rejected(None, Error.NOT_ENOUGH_REPLICAS, text) for _ in entries])
+            self._awaiting_bytes += size_bytes
+            entries = [(key, bytes(batch)) for key, batch in entries]  # the request's buffer is reused
+            verification.when_done(lambda: self._verified(size_bytes))
+        appended: Promise[list[PendingAppend]] = Promise()
+
+        def append(verified: Verified) -> None:
+            rejections = [_rejection_of(verified, key) for key, _ in entries]
+            accepted = [entry for entry, rejection in zip(entries, rejections, strict=True) if rejection is None]
+            result = self._replicas.append(
+                accepted, body.acks, body.timeout_ms, guard_by_partition=verified.guard_by_partition
+            )
+            result.then(lambda completed: appended.complete(_joined(rejections, completed)))
+
+        verification.then(append)
+        return appended
+
+    def _verified(self, size_bytes: int) -> None:
+        self._awaiting_bytes -= size_bytes
 
     def _rejections(self, request: ApiRequest, body: ProduceRequest) -> list[PendingAppend | None]:
         """A failed append for each partition that is rejected here; None for a partition that is appended."""
@@ -135,6 +198,11 @@ class ProduceHandler:
             )
             leaders.add(leader_id)
         return partition_response
+
+
+def _rejection_of(verified: Verified, key: tuple[str, int]) -> PendingAppend | None:
+    error = verified.errors.get(key)
+    return None if error is None else rejected(None, error.error, error.message)
 
 
 def _keep_last_of_duplicates(body: ProduceRequest) -> None:

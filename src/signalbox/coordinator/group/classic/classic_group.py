@@ -24,6 +24,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.group_records import GroupMetadataKey
 from signalbox.protocol.messages.join_group import JoinGroupResponse
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
+from signalbox.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 
 class ClassicGroup:
@@ -165,6 +166,20 @@ class ClassicGroup:
         return Error.NONE if member_id in self.members else Error.UNKNOWN_MEMBER_ID
 
     # --- offsets and deletion
+
+    def check_txn_offset_commit(self, request: TxnOffsetCommitRequest) -> Error:
+        """A producer of an earlier version gives no member and generation; a rebalance does not reject it."""
+        if self.state is GroupState.DEAD:
+            return Error.COORDINATOR_NOT_AVAILABLE
+        generation_id = request.generation_id_or_member_epoch
+        if generation_id < 0 and not request.member_id and request.group_instance_id is None:
+            return Error.NONE
+        if generation_id < 0 and self.state is GroupState.EMPTY:
+            return Error.NONE
+        error = self.check_member(request.member_id, request.group_instance_id)
+        if error is Error.NONE and generation_id != self.generation_id:
+            return Error.ILLEGAL_GENERATION
+        return error
 
     def check_offset_commit(self, request: OffsetCommitRequest) -> Error:
         generation_id = request.generation_id_or_member_epoch

@@ -1,0 +1,1 @@
+"""Transactions on the side of partition leaders: their verification with the transaction coordinator (KIP-890)."""

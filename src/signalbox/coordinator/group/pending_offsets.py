@@ -1,0 +1,80 @@
+"""Offsets that were committed in a transaction (KIP-98): they count when the transaction is committed.
+
+Until the transaction ends, a partition with such an offset is unstable, also if the offset itself no longer counts:
+another offset that was written later, or a tombstone, supersedes it. What counts is the order of the offsets in the
+log, not that of the markers: of two transactions that commit an offset of the same partition, the one with the later
+offset wins, as in Kafka. The producer id is the key, as in the records.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+from signalbox.common.ids import TopicPartition
+
+if TYPE_CHECKING:
+    from signalbox.coordinator.group.offset_store import CommittedOffset
+
+_Numbered = tuple[int, "CommittedOffset"]  # the number counts the offsets in the order of the log
+_Offsets = dict[TopicPartition, _Numbered | None]
+
+
+class PendingOffsets:
+    """By producer id, then by group and partition; None for an offset that was superseded."""
+
+    def __init__(self) -> None:
+        self._by_producer: dict[int, dict[str, _Offsets]] = {}
+        self._producers_of: dict[str, set[int]] = {}
+        self._numbers = count()
+
+    def put(self, producer_id: int, group_id: str, partition: TopicPartition, value: CommittedOffset) -> None:
+        groups = self._by_producer.setdefault(producer_id, {})
+        groups.setdefault(group_id, {})[partition] = (next(self._numbers), value)
+        self._producers_of.setdefault(group_id, set()).add(producer_id)
+
+    def supersede(self, group_id: str, partition: TopicPartition) -> None:
+        """A record without a transaction was written for this partition, later than all that are pending."""
+        self._supersede_before(next(self._numbers), group_id, partition)
+
+    def _supersede_before(self, number: int, group_id: str, partition: TopicPartition) -> None:
+        for producer_id in self._producers_of.get(group_id, ()):
+            offsets = self._by_producer[producer_id][group_id]
+            numbered = offsets.get(partition)
+            if numbered is not None and numbered[0] < number:
+                offsets[partition] = None
+
+    def end(self, producer_id: int, committed: bool) -> dict[str, dict[TopicPartition, CommittedOffset]]:
+        """The producer's transaction has ended: remove its offsets and return those that count now, by group. They
+        supersede the pending offsets of other transactions that were written before them."""
+        counting: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+        for group_id, offsets in self._by_producer.pop(producer_id, {}).items():
+            producers = self._producers_of[group_id]
+            producers.discard(producer_id)
+            if not producers:
+                del self._producers_of[group_id]
+            for partition, numbered in offsets.items() if committed else ():
+                if numbered is not None:
+                    number, value = numbered
+                    self._supersede_before(number, group_id, partition)
+                    counting.setdefault(group_id, {})[partition] = value
+        return counting
+
+    def is_unstable(self, group_id: str, partition: TopicPartition) -> bool:
+        """Whether a transaction that has not ended has an offset of the partition."""
+        return any(partition in self._by_producer[each][group_id] for each in self._producers_of.get(group_id, ()))
+
+    def has_group(self, group_id: str) -> bool:
+        return group_id in self._producers_of
+
+    def partitions(self, group_id: str) -> set[TopicPartition]:
+        """The partitions whose pending offsets still count."""
+        return {
+            partition
+            for each in self._producers_of.get(group_id, ())
+            for partition, value in self._by_producer[each][group_id].items()
+            if value is not None
+        }
+
+    def groups(self) -> set[str]:
+        return set(self._producers_of)

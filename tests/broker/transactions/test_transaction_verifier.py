@@ -1,0 +1,174 @@
+"""Requests to transaction coordinators: batching, producers with a later epoch, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from signalbox.broker.transactions.transaction_verifier import ProducerTransaction, TransactionVerifier
+from signalbox.common.ids import TopicPartition
+from signalbox.common.waiting.promise import Promise
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+
+pytestmark = pytest.mark.spec("D5")
+
+A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
+VERSION = 5
+
+
+class RecordedChannels:
+    """Requests in the order of their sending, as the coordinator reads them; the test answers them."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[int, Any, Callable[[Any], None]]] = []
+
+    def send(self, broker_id: int, request: Any, on_response: Callable[[Any], None]) -> None:
+        arrived = AddPartitionsToTxnRequest.decode(request.encode(VERSION), VERSION)
+        self.sent.append((broker_id, arrived, on_response))
+
+    def answer(self, number: int, errors: Mapping[TopicPartition, Error]) -> None:
+        """A response with these errors, and none for the other partitions."""
+        _, request, on_response = self.sent[number]
+        kind = AddPartitionsToTxnResponse
+        results = [
+            kind.AddPartitionsToTxnResult(
+                transactional_id=transaction.transactional_id,
+                topic_results=[
+                    kind.AddPartitionsToTxnTopicResult(
+                        name=topic.name,
+                        results_by_partition=[
+                            kind.AddPartitionsToTxnPartitionResult(
+                                partition_index=index,
+                                partition_error_code=errors.get(TopicPartition(topic.name, index), Error.NONE),
+                            )
+                            for index in topic.partitions
+                        ],
+                    )
+                    for topic in transaction.topics
+                ],
+            )
+            for transaction in request.transactions
+        ]
+        on_response(kind.decode(kind(results_by_transaction=results).encode(VERSION), VERSION))
+
+    def transactions(self, number: int) -> list[tuple[str, int, int, bool, list[TopicPartition]]]:
+        _, request, _ = self.sent[number]
+        return [
+            (
+                row.transactional_id,
+                row.producer_id,
+                row.producer_epoch,
+                row.verify_only,
+                [TopicPartition(topic.name, index) for topic in row.topics for index in topic.partitions],
+            )
+            for row in request.transactions
+        ]
+
+
+def transaction(name: str = "t", epoch: int = 0, *, adds: bool = False) -> ProducerTransaction:
+    return ProducerTransaction(name, 5, epoch, adds)
+
+
+def verifier(channels: RecordedChannels, coordinators: Mapping[str, int] | None = None) -> TransactionVerifier:
+    return TransactionVerifier(channels, ({"t": 1, "u": 1, "v": 2} if coordinators is None else coordinators).get)
+
+
+def result(promise: Promise[Mapping[TopicPartition, Error]]) -> dict[TopicPartition, Error]:
+    return dict(promise.result())
+
+
+def test_transactions_that_arrive_during_a_request_share_the_next_one() -> None:
+    channels = RecordedChannels()
+    verifying = verifier(channels)
+    first = verifying.verify(transaction(), [A0])
+    second = verifying.verify(transaction(), [A1])
+    third = verifying.verify(transaction("u", adds=True), [B0, A0])
+    other = verifying.verify(transaction("v"), [A0])
+    assert [broker_id for broker_id, _, _ in channels.sent] == [1, 2]
+    assert channels.transactions(0) == [("t", 5, 0, True, [A0])]
+    channels.answer(0, {})
+    assert result(first) == {}
+    assert channels.transactions(2) == [("t", 5, 0, True, [A1]), ("u", 5, 0, False, [B0, A0])]
+    channels.answer(2, {A0: Error.TRANSACTION_ABORTABLE})
+    assert result(second) == {}
+    assert result(third) == {A0: Error.TRANSACTION_ABORTABLE}
+    assert not other.is_done
+    channels.answer(1, {})
+    assert result(other) == {}
+    assert len(channels.sent) == 3
+
+
+def test_requests_of_the_same_producer_epoch_are_combined() -> None:
+    channels = RecordedChannels()
+    verifying = verifier(channels)
+    verifying.verify(transaction("u"), [A0])
+    one, two = verifying.verify(transaction(), [A0, A1]), verifying.verify(transaction(), [A1, B0])
+    channels.answer(0, {})
+    assert channels.transactions(1) == [("t", 5, 0, True, [A0, A1, B0])]
+    channels.answer(1, {A0: Error.TRANSACTION_ABORTABLE, B0: Error.NOT_COORDINATOR})
+    assert result(one) == {A0: Error.TRANSACTION_ABORTABLE}
+    assert result(two) == {B0: Error.NOT_COORDINATOR}
+
+
+def test_the_latest_epoch_of_a_producer_is_verified() -> None:
+    channels = RecordedChannels()
+    verifying = verifier(channels)
+    verifying.verify(transaction("u"), [A0])
+    old = verifying.verify(transaction(epoch=1), [A0])
+    new = verifying.verify(transaction(epoch=2), [A0])
+    late = verifying.verify(transaction(epoch=1), [A1])
+    assert result(old) == {A0: Error.INVALID_PRODUCER_EPOCH}
+    assert result(late) == {A1: Error.INVALID_PRODUCER_EPOCH}
+    channels.answer(0, {})
+    assert channels.transactions(1) == [("t", 5, 2, True, [A0])]
+    channels.answer(1, {})
+    assert result(new) == {}
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (ProducerTransaction("t", 5, 32_766, True), ProducerTransaction("t", 6, 0, True)),  # a new producer id
+        (ProducerTransaction("t", 5, 1, False), ProducerTransaction("t", 5, 1, True)),
+    ],
+)
+def test_a_request_that_cannot_be_compared_is_retried_by_its_producer(
+    earlier: ProducerTransaction, later: ProducerTransaction
+) -> None:
+    channels = RecordedChannels()
+    verifying = verifier(channels)
+    verifying.verify(transaction("u"), [A0])
+    replaced, verified = verifying.verify(earlier, [A0]), verifying.verify(later, [A0])
+    assert result(replaced) == {A0: Error.NETWORK_EXCEPTION}
+    channels.answer(0, {})
+    channels.answer(1, {})
+    assert result(verified) == {}
+
+
+@pytest.mark.parametrize(
+    ("response", "error"),
+    [
+        (ConnectionError("lost"), Error.NETWORK_EXCEPTION),
+        (AddPartitionsToTxnResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED), Error.INVALID_TXN_STATE),
+        (AddPartitionsToTxnResponse(error_code=Error.UNKNOWN_SERVER_ERROR), Error.UNKNOWN_SERVER_ERROR),
+        (AddPartitionsToTxnResponse(), Error.UNKNOWN_SERVER_ERROR),  # the transaction is missing
+    ],
+)
+def test_a_request_that_fails_as_a_whole(response: Any, error: Error) -> None:
+    channels = RecordedChannels()
+    verifying = verifier(channels)
+    promise, waiting = verifying.verify(transaction(), [A0, A1]), verifying.verify(transaction("u"), [A0])
+    channels.sent[0][2](response)
+    assert result(promise) == {A0: error, A1: error}
+    channels.answer(1, {A0: Error.PRODUCER_FENCED})
+    assert result(waiting) == {A0: Error.INVALID_PRODUCER_EPOCH}
+
+
+def test_without_a_coordinator() -> None:
+    channels = RecordedChannels()
+    promise = verifier(channels, {}).verify(transaction(), [A0])
+    assert result(promise) == {A0: Error.COORDINATOR_NOT_AVAILABLE}
+    assert channels.sent == []

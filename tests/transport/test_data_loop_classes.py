@@ -9,6 +9,8 @@ import pytest
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.transport.data_loop import WRITE, DataLoop
 from signalbox.transport.fair_scheduler import TrafficClass
+from signalbox.transport.node_event_loop import NodeEventLoop
+from signalbox.transport.time_slice import TimeSlice
 from tests.transport.loop_worker import Worker
 from tests.transport.loopback import until
 
@@ -91,6 +93,35 @@ def test_many_heavy_sockets_that_wait_are_not_watched_until_their_works_are_done
         loop.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.spec("C5")
+@pytest.mark.parametrize("traffic_class", [TrafficClass.LIGHT, TrafficClass.HEAVY])
+def test_the_time_slice_ends_between_iterations_while_heavy_works_wait(traffic_class: TrafficClass) -> None:
+    async def main() -> list[str]:
+        log: list[str] = []
+        done = asyncio.Event()  # a coroutine that looks again and again would be work of asyncio after each iteration
+        loop = DataLoop(asyncio.get_running_loop(), 100, None, TimeSlice(lambda: log.append("others")))
+
+        class Counted(Worker):
+            def on_events(self, events: int) -> None:
+                super().on_events(events)
+                if log.count("event") == 40:
+                    done.set()
+
+        workers = [Counted(loop, 0.0003, log) for _ in range(2)]
+        for worker in workers:
+            loop.reclassify(worker.ours, worker, traffic_class)
+            worker.theirs.send(b"x")
+        await done.wait()
+        for worker in workers:
+            worker.close()
+        loop.close()
+        return log
+
+    with asyncio.Runner(loop_factory=NodeEventLoop) as runner:
+        times = runner.run(main()).count("others")
+    assert times >= 4 if traffic_class is TrafficClass.HEAVY else times == 0
 
 
 def test_a_member_changes_its_class_behind_its_works() -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.start_error import StartError
 from signalbox.configuration.configuration import NodeConfig
+from signalbox.transport.time_slice import has_short_slices, request_short_slices
 from signalbox.wiring.serve import load_config, main
 from tests.configuration.settings import VALUES
 
@@ -115,6 +117,9 @@ def test_one_line_when_ready_and_an_orderly_end(tmp_path: Path, number: signal.S
     assert process.stdout is not None
     ready = json.loads(process.stdout.readline())
     assert (ready["event"], ready["node_id"]) == ("ready", 1)
+    with ThreadPoolExecutor(1) as thread:
+        granted = thread.submit(request_short_slices).result()
+    assert has_short_slices(process.pid) == granted
     process.send_signal(number)
     rest, log = process.communicate(timeout=20)
     lines = [json.loads(line) for line in log.splitlines()]

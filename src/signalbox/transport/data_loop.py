@@ -32,6 +32,7 @@ from signalbox.transport.buffer_pool import BufferPool
 from signalbox.transport.fair_scheduler import FairScheduler, TrafficClass
 from signalbox.transport.node_event_loop import NodeEventLoop
 from signalbox.transport.page_cache import PageCache
+from signalbox.transport.time_slice import TimeSlice
 from signalbox.transport.tls.tls_session import HandshakeThreads
 
 log = logging.getLogger("signalbox.transport")
@@ -69,13 +70,18 @@ class UnsentOutput(Protocol):
 
 
 class DataLoop:
-    """One epoll set in one asyncio loop; `threads` are closed with it. `now` is the monotonic time at which the running
-    iteration began."""
+    """One epoll set in one asyncio loop; `threads` are closed with it. `time_slice` ends between two iterations while
+    works of HEAVY and REPLICATION wait. `now` is the monotonic time at which the running iteration began."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, budget_us: int = 100, threads: HandshakeThreads | None = None
+        self,
+        loop: asyncio.AbstractEventLoop,
+        budget_us: int = 100,
+        threads: HandshakeThreads | None = None,
+        time_slice: TimeSlice | None = None,
     ) -> None:
         self._loop = loop
+        self._time_slice = time_slice
         self.threads = threads or HandshakeThreads()
         self._budget = budget_us / 1_000_000
         self._epoll = select.epoll()
@@ -237,7 +243,8 @@ class DataLoop:
         self._in_iteration = True
         try:
             while self._iterate() and not self._asyncio_has_work(self._epoll.fileno()):
-                pass
+                if self._time_slice is not None and self._fair.waiting:
+                    self._time_slice.end_if_due()
         finally:
             self._in_iteration = False
             ended = time.monotonic()

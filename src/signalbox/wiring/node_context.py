@@ -28,6 +28,7 @@ from signalbox.server.stored_users import StoredUsers
 from signalbox.server.telemetry import Telemetry
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.node_event_loop import MeasuredLoop
+from signalbox.transport.time_slice import TimeSlice, has_short_slices
 from signalbox.transport.tls.tls_session import HandshakeThreads
 from signalbox.wiring.component import Component, RunningComponents
 
@@ -59,7 +60,7 @@ class NodeRuntime:
             fail=fail,
             telemetry=telemetry,
             threads=threads,
-            data_loop=DataLoop(loop, slice_us, threads),
+            data_loop=DataLoop(loop, slice_us, threads, TimeSlice() if has_short_slices() else None),
             scheduler=scheduler,
         )
 

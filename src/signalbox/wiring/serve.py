@@ -26,6 +26,7 @@ from signalbox.protocol.error_table import KafkaError
 from signalbox.server.garbage import Garbage
 from signalbox.server.log_format import start_logging
 from signalbox.transport.node_event_loop import MeasuredLoop, NodeEventLoop
+from signalbox.transport.time_slice import request_short_slices
 from signalbox.wiring.broker_node import broker_node
 from signalbox.wiring.controller_node import controller_node
 from signalbox.wiring.node import Node
@@ -114,6 +115,7 @@ def main(arguments: list[str]) -> int:
     for warning in config.warnings:
         log.warning("Configuration warning: %s", warning)
     raise_limit()
+    request_short_slices()
     try:
         with asyncio.Runner(
             loop_factory=MeasuredLoop if config["signalbox.data.plane.measure.polls"] else NodeEventLoop

@@ -6,6 +6,7 @@ import socket
 import time
 
 from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.fair_scheduler import FairMember
 
 
 class Worker:
@@ -15,6 +16,7 @@ class Worker:
         self.loop, self.seconds, self.log, self.name = loop, seconds, log, name
         self.ours, self.theirs = socket.socketpair()
         self.ours.setblocking(False)
+        self.fair = FairMember()
         loop.register(self.ours, self)
 
     def on_events(self, events: int) -> None:

@@ -20,7 +20,7 @@ def test_other_members_and_asyncio_run_between_the_slices_of_a_task() -> None:
         log: list[str] = []
         loop = DataLoop(asyncio.get_running_loop(), budget_us=0)
         light, heavy = Worker(loop, 0.0, log), Worker(loop, 0.0, log, "heavy event")
-        loop.reclassify(heavy.ours, heavy, TrafficClass.HEAVY)
+        loop.reclassify(heavy.ours, TrafficClass.HEAVY)
 
         def work() -> None:
             for _ in range(5):
@@ -51,7 +51,7 @@ def test_heavy_events_wait_for_light_ones_and_still_have_their_share() -> None:
         lights = [Worker(loop, 0.0001, log, "light") for _ in range(20)]
         heavies = [Worker(loop, 0.001, log, f"heavy {number}") for number in range(2)]
         for heavy in heavies:
-            loop.reclassify(heavy.ours, heavy, TrafficClass.HEAVY)
+            loop.reclassify(heavy.ours, TrafficClass.HEAVY)
         for worker in (*lights, *heavies):
             worker.theirs.send(b"x")
         await until(lambda: len(log) >= 400)
@@ -73,15 +73,15 @@ def test_many_heavy_sockets_that_wait_are_not_watched_until_their_works_are_done
         loop = DataLoop(asyncio.get_running_loop(), budget_us=200)
         heavies = [Worker(loop, 0.0002, log, f"heavy {number}") for number in range(100)]
         for heavy in heavies:
-            loop.reclassify(heavy.ours, heavy, TrafficClass.HEAVY)
+            loop.reclassify(heavy.ours, TrafficClass.HEAVY)
             heavy.theirs.send(b"x")
         await until(lambda: len(loop._unwatched) > 50)
         light = Worker(loop, 0.0, log, "light")
         light.theirs.send(b"x")
-        gone = next(each for each in heavies if each in loop._unwatched)
+        gone = next(each for each in heavies if each.fair in loop._unwatched)
         gone.close()
         heavies.remove(gone)
-        changed = next(each for each in heavies if each in loop._unwatched)
+        changed = next(each for each in heavies if each.fair in loop._unwatched)
         loop.modify(changed.ours, WRITE)  # counts when its works are done: a socket that can be written to is ready
         del log[:]
         await until(lambda: all(log.count(each.name) >= 3 for each in heavies))
@@ -109,9 +109,9 @@ def test_the_time_slice_ends_between_iterations_while_heavy_works_wait(traffic_c
                 if log.count("event") == 40:
                     done.set()
 
-        workers = [Counted(loop, 0.0003, log) for _ in range(2)]
+        workers = [Counted(loop, 0.0003, log) for _ in range(6)]
         for worker in workers:
-            loop.reclassify(worker.ours, worker, traffic_class)
+            loop.reclassify(worker.ours, traffic_class)
             worker.theirs.send(b"x")
         await done.wait()
         for worker in workers:
@@ -129,9 +129,9 @@ def test_a_member_changes_its_class_behind_its_works() -> None:
         log: list[str] = []
         loop = DataLoop(asyncio.get_running_loop())
         worker = Worker(loop, 0.0, log)
-        loop.reclassify(worker.ours, worker, TrafficClass.HEAVY)
+        loop.reclassify(worker.ours, TrafficClass.HEAVY)
         loop.run_as_member(worker, TrafficClass.HEAVY, lambda: log.append("first"))
-        loop.reclassify(worker.ours, worker, TrafficClass.LIGHT)
+        loop.reclassify(worker.ours, TrafficClass.LIGHT)
         loop.run_as_member(worker, TrafficClass.LIGHT, lambda: log.append("second"))
         worker.theirs.send(b"x")
         await until(lambda: "event" in log)

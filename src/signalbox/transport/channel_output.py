@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES, SENDFILE_FROM_BYTES
 from signalbox.transport.data_loop import READ, WRITE, DataLoop
-from signalbox.transport.fair_scheduler import TrafficClass
+from signalbox.transport.fair_scheduler import FairMember, TrafficClass
 from signalbox.transport.frame_channel import Chunk
 from signalbox.transport.frame_input import FrameInput
 from signalbox.transport.frame_reader import FrameReader
@@ -35,7 +35,7 @@ class ChannelOutput(FrameInput):
 
     __slots__ = (
         "_corked", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_send", "_sends_large", "_sock",
-        "active_at", "bytes_out", "stalled_since", "traffic_class",
+        "active_at", "bytes_out", "fair", "stalled_since", "traffic_class",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, reader: FrameReader) -> None:
@@ -49,6 +49,7 @@ class ChannelOutput(FrameInput):
         self._interest = READ
         self._expects_large = False
         self._sends_large = False
+        self.fair = FairMember()
         self.traffic_class = TrafficClass.LIGHT
         self.bytes_out = 0
         self.active_at = loop.now
@@ -193,7 +194,7 @@ class ChannelOutput(FrameInput):
         if traffic_class is not self.traffic_class:
             self.traffic_class = traffic_class
             if not self.closed:
-                self._loop.reclassify(self._sock, self, traffic_class)
+                self._loop.reclassify(self._sock, traffic_class)
 
     @abstractmethod
     def on_events(self, events: int) -> None:

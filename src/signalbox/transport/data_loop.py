@@ -21,7 +21,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -29,7 +29,7 @@ from typing import Protocol
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.limits import SHARED_RECEIVE_BUFFER_BYTES
 from signalbox.transport.buffer_pool import BufferPool
-from signalbox.transport.fair_scheduler import FairScheduler, TrafficClass
+from signalbox.transport.fair_scheduler import FairMember, FairScheduler, TrafficClass, Work
 from signalbox.transport.node_event_loop import NodeEventLoop
 from signalbox.transport.page_cache import PageCache
 from signalbox.transport.time_slice import TimeSlice
@@ -43,24 +43,31 @@ HANGUP = select.EPOLLHUP | select.EPOLLERR
 _MAX_EVENTS = 256
 _HEAVY_BUDGETS = 3  # for works of HEAVY and REPLICATION between two polls: a poll costs a tenth of a work, or more
 _SLICES_AT_ONCE = 2  # of a task: each costs a poll of the sets and a round of asyncio
+_FEW_EVENTS = 3  # of one poll: heavy ones among them are handled at once if no works wait, which costs half
 _MAX_REPORTED = 32  # of members that wait; the sockets of others are not watched meanwhile
 _MAX_ASYNCIO_SLICES = 5  # between two iterations, however long the last ones took: light connections wait for it
 _STAGING_BYTES = 262_144  # several small file slices and the bytes between them
 
 
-class LoopMember(Hashable, Protocol):
-    """A socket in the set. Members of HEAVY and REPLICATION are keys of the scheduler's tables."""
+class LoopMember(Protocol):
+    """A socket in the set. `fair`: its works in the scheduler."""
+
+    fair: FairMember
 
     def on_events(self, events: int) -> None:
         """The socket is ready. Must not raise: a member handles its own errors."""
         ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Registered:
+    """`events`: what the set reported, until it is the member's turn."""
+
+    fd: int
     member: LoopMember
     interest: int
     traffic_class: TrafficClass
+    events: int = 0
 
 
 class UnsentOutput(Protocol):
@@ -95,9 +102,9 @@ class DataLoop:
         self._members: dict[int, Callable[[int], None]] = {}
         self._registered: dict[int, _Registered] = {}
         self._fair = FairScheduler()
-        self._unwatched: dict[Hashable, int] = {}  # descriptors of members that wait
+        self._unwatched: dict[FairMember, _Registered] = {}  # members that wait
         self._ready: list[tuple[int, int]] = []
-        self._only_event = False
+        self._few_events = False
         self._runnable: list[Callable[[], None]] = []
         self._end_callbacks: list[Callable[[], None]] = []
         self._dirty: list[UnsentOutput] = []
@@ -139,8 +146,8 @@ class DataLoop:
         """Add `sock`; `member.on_events` is called while it is ready for `interest`."""
         fd = sock.fileno()
         self._epoll.register(fd, interest)
-        self._registered[fd] = _Registered(member, interest, traffic_class)
-        self._set_callback(fd, member, traffic_class)
+        self._registered[fd] = registered = _Registered(fd, member, interest, traffic_class)
+        self._set_callback(registered)
 
     def modify(self, sock: socket.socket, interest: int) -> None:
         """Raises FileNotFoundError if `sock` is not in the set."""
@@ -149,7 +156,7 @@ class DataLoop:
         if registered is None:
             raise FileNotFoundError(f"file descriptor {fd} is not in the set")
         registered.interest = interest
-        if registered.member not in self._unwatched:
+        if registered.member.fair not in self._unwatched:
             self._epoll.modify(fd, interest)
 
     def unregister(self, sock: socket.socket) -> None:
@@ -157,23 +164,24 @@ class DataLoop:
         fd = sock.fileno()
         registered = self._registered.pop(fd, None)
         if registered is not None:
-            self._unwatched.pop(registered.member, None)
+            self._unwatched.pop(registered.member.fair, None)
             del self._members[fd]
             self._epoll.unregister(fd)
 
-    def reclassify(self, sock: socket.socket, member: LoopMember, traffic_class: TrafficClass) -> None:
-        """`member` belongs to `traffic_class` from now on; works that it has queued run first."""
+    def reclassify(self, sock: socket.socket, traffic_class: TrafficClass) -> None:
+        """The member belongs to `traffic_class` from now on; works that it has queued run first."""
         registered = self._registered.get(sock.fileno())
         if registered is not None:
             registered.traffic_class = traffic_class
-            self._set_callback(sock.fileno(), member, traffic_class)
+            self._set_callback(registered)
 
-    def _set_callback(self, fd: int, member: LoopMember, traffic_class: TrafficClass) -> None:
+    def _set_callback(self, registered: _Registered) -> None:
         """Light events are handled when they are found; others, also of a light member that has queued works, wait."""
-        if traffic_class is TrafficClass.LIGHT and member not in self._fair:
-            self._members[fd] = member.on_events
+        if registered.traffic_class is TrafficClass.LIGHT and not registered.member.fair.has_works:
+            self._members[registered.fd] = registered.member.on_events
         else:
-            self._members[fd] = partial(self._on_fair_events, fd)
+            work = partial(self._handle_fair_event, registered)
+            self._members[registered.fd] = partial(self._on_fair_events, registered, work)
 
     def run_soon(self, callback: Callable[[], None]) -> None:
         """Run `callback` within the budget of this iteration or the next: for work without a socket event."""
@@ -183,17 +191,17 @@ class DataLoop:
     def run_as_member(self, member: LoopMember, traffic_class: TrafficClass, callback: Callable[[], None]) -> None:
         """As `run_soon` for a LIGHT `member` without queued works; else run `callback` when it is its turn, behind
         those works."""
-        if traffic_class is TrafficClass.LIGHT and member not in self._fair:
+        if traffic_class is TrafficClass.LIGHT and not member.fair.has_works:
             self.run_soon(callback)
         else:
-            self._fair.add(member, traffic_class, partial(_once, callback))
+            self._fair.add(member.fair, traffic_class, partial(_once, callback))
             self._schedule_iteration()
 
     def run_in_slices(self, member: LoopMember, traffic_class: TrafficClass, work: Callable[[], None]) -> None:
         """Run `work`, which may call yield_if_due (`common/cooperative_task.py`), when `member` is next.
         While it has yielded, everything else may run, but no other work and no event of `member`, which must not be
         LIGHT."""
-        self._fair.add(member, traffic_class, partial(self._run_slice, CooperativeTask(work)))
+        self._fair.add(member.fair, traffic_class, partial(self._run_slice, CooperativeTask(work)))
         self._schedule_iteration()
 
     def at_iteration_end(self, callback: Callable[[], None]) -> None:
@@ -294,40 +302,38 @@ class DataLoop:
         while fair.waiting and not (handled and now >= deadline):
             self._overdue_at = now + 2 * self._budget
             now = fair.run_next(clock, now)
-            if self._unwatched:
+            if self._unwatched and fair.ended is not None:
                 self._watch_again(fair.ended)
             handled = True
         return handled
 
-    def _watch_again(self, member: Hashable | None) -> None:
+    def _watch_again(self, member: FairMember) -> None:
         """The works of `member` are done."""
-        fd = self._unwatched.pop(member, None)
-        if fd is not None:
-            self._epoll.modify(fd, self._registered[fd].interest)
+        registered = self._unwatched.pop(member, None)
+        if registered is not None:
+            self._epoll.modify(registered.fd, registered.interest)
 
-    def _on_fair_events(self, fd: int, events: int) -> None:
-        """A socket of a fair class is ready: it waits until it is next. It is reported again while it waits; if many
-        do, that would cost more than their works."""
+    def _on_fair_events(self, registered: _Registered, work: Work, events: int) -> None:
+        """A socket of a fair class is ready: `work` waits until it is next. It is reported again while it waits; if
+        many do, that would cost more than their works."""
         fair = self._fair
-        registered = self._registered[fd]
         member = registered.member
-        if member in fair:
-            if len(fair) > _MAX_REPORTED and member not in self._unwatched:
-                self._unwatched[member] = fd
-                self._epoll.modify(fd, 0)
-            return
-        if registered.traffic_class is TrafficClass.LIGHT:  # its queued works are done
-            self._members[fd] = member.on_events
+        if member.fair.has_works:
+            if len(fair) > _MAX_REPORTED and member.fair not in self._unwatched:
+                self._unwatched[member.fair] = registered
+                self._epoll.modify(registered.fd, 0)
+        elif registered.traffic_class is TrafficClass.LIGHT:  # its queued works are done
+            self._members[registered.fd] = member.on_events
             member.on_events(events)
-        elif self._only_event and not fair.waiting:
+        elif self._few_events and not fair.waiting:
             member.on_events(events)
         else:
-            fair.add(member, registered.traffic_class, partial(self._handle_fair_event, fd, member, events))
+            registered.events = events
+            fair.add(member.fair, registered.traffic_class, work)
 
-    def _handle_fair_event(self, fd: int, member: LoopMember, events: int) -> bool:
-        registered = self._registered.get(fd)
-        if registered is not None and registered.member is member:
-            member.on_events(events)
+    def _handle_fair_event(self, registered: _Registered) -> bool:
+        if self._registered.get(registered.fd) is registered:
+            registered.member.on_events(registered.events)
         return False
 
     def _run_slice(self, task: CooperativeTask) -> bool:
@@ -360,7 +366,7 @@ class DataLoop:
             ready = self._epoll.poll(0, _MAX_EVENTS)
             if not ready:
                 return bool(self._runnable)
-            self._only_event = len(ready) == 1
+            self._few_events = len(ready) <= _FEW_EVENTS
         members = self._members
         for done, (fd, events) in enumerate(ready, 1):
             on_events = members.get(fd)

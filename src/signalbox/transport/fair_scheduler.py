@@ -17,12 +17,9 @@ are no sockets here, and the clock is a parameter.
 from __future__ import annotations
 
 import logging
-from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from enum import IntEnum
 from heapq import heappop, heappush
-
-_KEPT_ENDS = 64  # of members without work, before they are looked through
 
 log = logging.getLogger("signalbox.transport")
 
@@ -37,62 +34,75 @@ class TrafficClass(IntEnum):
     HEAVY = 2
 
 
-class MemberQueue:
-    """Works of the members of one class. The member with the earliest virtual start is next. `end`: the end of the
-    class's last work in the virtual time of the classes."""
+class FairMember:
+    """The works of one connection that wait, and its account in the queue of its class. `has_works`: whether works
+    wait, or one of them is running."""
 
-    __slots__ = ("_ends", "_entries", "_starts", "_virtual_time", "end", "works")
+    __slots__ = ("end", "has_works", "queue", "works")
 
     def __init__(self) -> None:
-        self.works: dict[Hashable, deque[Work]] = {}
+        self.has_works = False
+        self.works: list[Work] = []  # few: an event, a flush, the rest of what was received
+        self.queue: MemberQueue | None = None
         self.end = 0.0
-        self._starts: list[tuple[float, int, Hashable]] = []  # a heap; one entry per member of `works`
-        self._ends: dict[Hashable, float] = {}
+
+
+class MemberQueue:
+    """Members of one class with works. The one with the earliest virtual start is next. `end`: the end of the class's
+    last work in the virtual time of the classes."""
+
+    __slots__ = ("_entries", "_latest_end", "_virtual_time", "end", "starts")
+
+    def __init__(self) -> None:
+        self.starts: list[tuple[float, int, FairMember]] = []  # a heap; one entry per member whose works wait
+        self.end = 0.0
+        self._latest_end = 0.0
         self._virtual_time = 0.0
         self._entries = 0
 
-    def add(self, member: Hashable, work: Work) -> None:
+    def add(self, member: FairMember, work: Work) -> None:
         """Queue `work` behind the other works of `member`."""
-        works = self.works.get(member)
-        if works is None:
-            self.works[member] = deque((work,))
-            self._push(member, max(self._virtual_time, self._ends.get(member, 0.0)))
-        else:
-            works.append(work)
+        member.works.append(work)
+        if not member.has_works:
+            member.has_works = True
+            if member.queue is not self:
+                member.queue = self
+                member.end = 0.0  # the time of another class means nothing here
+            end = member.end
+            self._push(member, end if end > self._virtual_time else self._virtual_time)
 
-    def run_next(self, clock: Callable[[], float], now: float) -> tuple[Hashable, float]:
+    def run_next(self, clock: Callable[[], float], now: float) -> tuple[FairMember, float]:
         """Run the next work; returns its member and the time afterwards. Its errors are logged. The member counts as
         one with work until its work is over."""
-        start, _, member = heappop(self._starts)
-        before, members = self._virtual_time, len(self.works)
-        self._virtual_time = max(before, start)
-        works = self.works[member]
-        work = works.popleft()
+        start, _, member = heappop(self.starts)
+        before, members = self._virtual_time, len(self.starts) + 1
+        if start > before:
+            self._virtual_time = start
+        works = member.works
+        work = works.pop(0)
         try:
             if work():
-                works.appendleft(work)
+                works.insert(0, work)
         except Exception:
             log.exception("Unexpected error in an event of the data plane")
         ended = clock()
-        self._ends[member] = end = start + ended - now
-        self._virtual_time = max(self._virtual_time, before + (ended - now) / members)
+        member.end = end = start + ended - now
+        if end > self._latest_end:
+            self._latest_end = end
+        reached = before + (ended - now) / members
+        if reached > self._virtual_time:
+            self._virtual_time = reached
         if works:
             self._push(member, end)
         else:
-            del self.works[member]
-            self._forget_ends()
+            member.has_works = False
+            if not self.starts:
+                self._virtual_time = self._latest_end  # no member waits: none is owed time
         return member, ended
 
-    def _forget_ends(self) -> None:
-        """An end that is not later than the virtual time has no influence any more: its member may be gone."""
-        if not self.works:
-            self._ends.clear()  # no member waits: none is owed time
-        elif len(self._ends) > 2 * len(self.works) + _KEPT_ENDS:
-            self._ends = {member: end for member, end in self._ends.items() if end > self._virtual_time}
-
-    def _push(self, member: Hashable, start: float) -> None:
+    def _push(self, member: FairMember, start: float) -> None:
         self._entries += 1
-        heappush(self._starts, (start, self._entries, member))
+        heappush(self.starts, (start, self._entries, member))
 
 
 class FairScheduler:
@@ -101,27 +111,21 @@ class FairScheduler:
 
     def __init__(self) -> None:
         self.waiting = False
-        self.ended: Hashable | None = None
+        self.ended: FairMember | None = None
         self._replication, self._heavy = MemberQueue(), MemberQueue()
-        self._queue_of: dict[Hashable, MemberQueue] = {}
         self._light_end = 0.0
         self._virtual_time = 0.0
 
     def __len__(self) -> int:
         """The number of members whose works wait."""
-        return len(self._queue_of)
+        return len(self._replication.starts) + len(self._heavy.starts)
 
-    def __contains__(self, member: Hashable) -> bool:
-        """Whether works of `member` wait, or one of them is running."""
-        return member in self._queue_of
-
-    def add(self, member: Hashable, traffic_class: TrafficClass, work: Work) -> None:
+    def add(self, member: FairMember, traffic_class: TrafficClass, work: Work) -> None:
         """Queue a work of `member`, which has others or is not LIGHT: behind those, even if its class was another one
         when they were added."""
-        queue = self._queue_of.get(member)
+        queue = member.queue if member.has_works else None
         if queue is None:
             queue = self._replication if traffic_class is TrafficClass.REPLICATION else self._heavy
-            self._queue_of[member] = queue
             self.waiting = True
         queue.add(member, work)
 
@@ -138,15 +142,15 @@ class FairScheduler:
         """Run one work of the class that has used least of its share, at time `now`; returns the time afterwards. Call
         it only if `waiting`."""
         queue = self._next_queue()
-        start = max(self._virtual_time, queue.end)
+        if queue.end > self._virtual_time:
+            self._virtual_time = queue.end
+        start = self._virtual_time
         member, ended = queue.run_next(clock, now)
-        self._virtual_time = start
         queue.end = start + ended - now
         self.ended = None
-        if member not in queue.works:
+        if not member.has_works:
             self.ended = member
-            del self._queue_of[member]
-            if not self._queue_of:
+            if not self._heavy.starts and not self._replication.starts:
                 self.waiting = False
                 self._light_end = self._replication.end = self._heavy.end = self._virtual_time = 0.0
         return ended
@@ -154,7 +158,7 @@ class FairScheduler:
     def _next_queue(self) -> MemberQueue:
         """The class with work that has used least of its share; REPLICATION first if they have used equal time."""
         replication, heavy = self._replication, self._heavy
-        if not replication.works:
+        if not replication.starts:
             return heavy
         heavy_used_less = heavy.end < replication.end > self._virtual_time
-        return heavy if heavy.works and heavy_used_less else replication
+        return heavy if heavy.starts and heavy_used_less else replication

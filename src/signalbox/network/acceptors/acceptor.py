@@ -15,6 +15,7 @@ from typing import Any
 
 from signalbox.common.limits import MAX_ACCEPTS_AT_ONCE, MAX_CONTROL_ACCEPTS_AT_ONCE
 from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.fair_scheduler import FairMember
 
 _RETRY_SECONDS = 0.1
 
@@ -123,6 +124,7 @@ class DataAcceptor(Acceptor):
     def __init__(self, loop: DataLoop, sock: socket.socket, wait_seconds: WaitSeconds, on_accepted: OnAccepted) -> None:
         super().__init__(loop.asyncio_loop, sock, wait_seconds, on_accepted, MAX_ACCEPTS_AT_ONCE)
         self._loop = loop
+        self.fair = FairMember()
 
     def on_events(self, events: int) -> None:
         self._accept_batch()

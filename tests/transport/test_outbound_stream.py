@@ -230,3 +230,33 @@ def test_a_cancelled_handshake_closes_the_connection() -> None:
         sock.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_requests_of_one_write_leave_together(tls: bool) -> None:
+    class Recorded(OutboundStream):
+        writes: list[int]
+
+        def _write(self, data: bytes) -> None:
+            self.writes.append(len(data))
+            super()._write(data)
+
+    async def main() -> None:
+        async with echoing(server_context(inline()) if tls else None) as port:
+            sock = socket.socket()
+            sock.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
+            channel = Recorded(MAX_FRAME_BYTES, session() if tls else None)
+            channel.writes = []
+            owner = Owner(channel)
+            await channel.open(sock)
+            channel.writes.clear()
+            with channel.one_write():
+                channel.send_frame([b"first"])
+                channel.send_frame([b"second"])
+                assert channel.writes == []
+            assert len(channel.writes) == 1
+            assert [await owner.frames.get(), await owner.frames.get()] == [b"first", b"second"]
+            channel.close("the test is over")
+
+    asyncio.run(main())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from signalbox.client.connection.connection_settings import ConnectionSettings
@@ -89,6 +90,10 @@ class ClientConnection:
         self._correlation_id = (correlation_id + 1) & 0x7FFF_FFFF
         chunks = encode_request(message, version, correlation_id, self._settings.client_id)
         return self._stream.send(chunks, correlation_id, timeout_ms or self._settings.request_timeout_ms)
+
+    def one_write(self) -> AbstractContextManager[None]:
+        """What `send` sends inside the block leaves together at its end: the broker reads it at once."""
+        return self._stream.one_write()
 
     def close(self, reason: str = "closed by us") -> None:
         """Close the connection; requests in flight fail with ConnectionLost."""

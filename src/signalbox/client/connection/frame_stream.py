@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import deque
+from contextlib import AbstractContextManager
 
 from signalbox.client.connection.node import Address
 from signalbox.client.connection.wire_frames import Chunk
@@ -46,6 +47,10 @@ class FrameStream:
     async def open(self, sock: socket.socket) -> None:
         """Use the connected `sock`, with a TLS handshake if there is a session; TlsFailed."""
         await self._channel.open(sock)
+
+    def one_write(self) -> AbstractContextManager[None]:
+        """Requests that are sent inside the block leave together at its end."""
+        return self._channel.one_write()
 
     def limit_frames(self, max_frame_bytes: int) -> None:
         """The largest response from now on."""

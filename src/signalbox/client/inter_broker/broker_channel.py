@@ -1,7 +1,7 @@
 """Controller → broker: one queue and one connection per broker, strictly in order.
 
-One request is in flight, or two: an UpdateMetadata is sent right behind the LeaderAndIsr before it, without its
-response. A broker executes the requests of a connection one after the other. No other pair: a request that is retried
+One request is in flight, or two: an UpdateMetadata is sent with the LeaderAndIsr before it, in one write if both are
+queued. A broker executes the requests of a connection one after the other. No other pair: a request that is retried
 comes after the one behind it, and only this pair may be executed in either order, and twice (decision 0044).
 
 A request stays in the queue until its broker has returned a response. After a lost connection the channel reconnects
@@ -119,7 +119,8 @@ class BrokerChannel:
         in_flight: deque[asyncio.Future[Chunk]] = deque()  # responses to the first requests of the queue
         while in_flight or connection.is_open:
             self._wakeup.clear()
-            self._write(connection, in_flight)
+            with connection.one_write():
+                self._write(connection, in_flight)
             if not in_flight or not in_flight[0].done():
                 await self._wakeup.wait()
             elif not self._complete(connection, in_flight.popleft().result()):

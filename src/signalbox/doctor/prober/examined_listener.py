@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.config_rows import CLIENT_CONFIG
@@ -19,6 +20,16 @@ from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
 
 METADATA_FRAME_BYTES = 16 << 20  # the Metadata of some 100,000 partitions: asked once per listener
 _MAX_FRAME_BYTES = 1 << 20  # any other response, for some 10,000 nodes
+
+
+class Questions(StrEnum):
+    """What a node may be asked for the proof of its identity. Each false identity that it must reject is a misrouted
+    connection in its log and its audit trail; a proof for an operator is worth that, a check every few minutes is
+    not."""
+
+    ALL = "all"  # a node that accepts the expected identity must reject a false one too
+    IF_REJECTED = "if-rejected"  # a node that accepts the expected identity is asked no more
+    HANDSHAKE = "handshake"  # nothing but ApiVersions, whatever it responds: for connections without authentication
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +59,7 @@ class ExaminedListener:
     cleaner: TextCleaner
     certificates: ssl.SSLContext | None
     hides_secret: bool
+    questions: Questions = Questions.ALL
 
     @classmethod
     def of(cls, bootstrap: str, properties: Mapping[str, str], limits: Limits, name: str = "") -> ExaminedListener:

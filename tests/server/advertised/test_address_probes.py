@@ -1,0 +1,72 @@
+"""Probes of real listeners with TLS and SASL: with the broker's login where brokers log in, else without a user."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from signalbox.doctor.observations import Examination, Grade
+from signalbox.server.advertised.address_probes import Prober
+from signalbox.server.advertised.address_states import RouteState, states_of
+from signalbox.server.advertised.addresses import addresses_to_check
+from signalbox.testing.switchboard_thread import SwitchboardThread
+from tests.metric_values import metric_values
+from tests.secured_lines import CLIENT_LISTENERS, LISTENERS, SecuredLines
+
+pytestmark = pytest.mark.spec("R9")
+
+PROBED = [*CLIENT_LISTENERS, "REPLICATION"]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredLines]:
+    with SwitchboardThread() as board, SecuredLines(board, tmp_path_factory.mktemp("secured")) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def restored(cluster: SecuredLines) -> Iterator[None]:
+    yield
+    cluster.board.restore()
+
+
+def observed(cluster: SecuredLines) -> Examination:
+    """What broker 1 observes at its own addresses and those of broker 2."""
+    context = cluster.nodes[1].components.context
+    check = cluster.nodes[1].components.advertised_check
+    prober: Prober = check._prober
+    return cluster.run(prober.observe(addresses_to_check(context.cache.image, 1, ("CONTROL",))))
+
+
+def test_every_address_is_verified_without_a_word_in_the_logs(
+    cluster: SecuredLines, caplog: pytest.LogCaptureFixture
+) -> None:
+    examination = observed(cluster)
+    rows = {(row.node_id, listener.bootstrap): row for listener in examination.listeners for row in listener.addresses}
+    assert set(rows) == {(node_id, name) for node_id in (1, 2) for name in PROBED}
+    for (node_id, name), row in rows.items():
+        assert [one.grade for one in row.connections] == [Grade.VERIFIED] * (3 if node_id == 1 else 1), name
+        assert bool(row.certificates) == LISTENERS[name].endswith("SSL")
+    assert {(one.state, one.code) for one in states_of(examination).values()} == {(RouteState.VERIFIED, "")}
+    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING] == []
+
+
+@pytest.mark.parametrize("listener", PROBED)
+def test_a_swap_is_found_with_every_security_protocol(cluster: SecuredLines, listener: str) -> None:
+    cluster.board.swap(f"{listener}1", f"{listener}2")
+    states = states_of(observed(cluster))
+    wrong = {key: (one.code, one.actual.rpartition("/")[2]) for key, one in states.items() if one.state}
+    assert wrong == {(1, listener): ("CROSSED", "2"), (2, listener): ("CROSSED", "1")}
+
+
+def test_a_probe_has_a_user_on_the_inter_broker_listener_only(cluster: SecuredLines) -> None:
+    """Even where another listener would accept the login of brokers."""
+    observed(cluster)
+    values = metric_values(cluster.nodes[1].components.context.telemetry.metrics)
+    logins = {
+        name: values["successful-authentication-total", name, "0"] > 0 for name in ("SASL", "BOTH", "REPLICATION")
+    }
+    assert logins == {"SASL": False, "BOTH": False, "REPLICATION": True}
+    assert [values["failed-authentication-total", name, "0"] for name in PROBED] == [0] * len(PROBED)

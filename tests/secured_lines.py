@@ -19,7 +19,7 @@ NODE_LISTENERS = {"REPLICATION": "SASL_SSL", "CONTROL": "SSL", "CONTROLLER": "SA
 LISTENERS = {**CLIENT_LISTENERS, **NODE_LISTENERS}
 USERS = {"alice": "alice-has-a-secret", "broker": "brokers-have-another"}
 _USERS = " ".join(f'user_{name}="{password}"' for name, password in USERS.items())
-_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 class SecuredLines(Cluster):
@@ -30,7 +30,7 @@ class SecuredLines(Cluster):
     ) -> None:
         self.board = board
         keystore = AUTHORITY.identity("broker").pem_file(folder / "broker.pem")
-        as_client = f'{_MODULE} username="broker" password="{USERS["broker"]}" {_USERS};'
+        as_client = f'{PLAIN_MODULE} username="broker" password="{USERS["broker"]}" {_USERS};'
         secured = [name.lower() for name, protocol in LISTENERS.items() if protocol.startswith("SASL")]
         self._bound: dict[int, Mapping[str, int]] = {}
         super().__init__(

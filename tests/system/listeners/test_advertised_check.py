@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,11 @@ def checked(tmp_path: Path) -> Iterator[RoutedCluster]:
 def ready(cluster: RoutedCluster, node_id: int) -> tuple[int, str]:
     """(HTTP status, reasons)."""
     return read_page(str(cluster.brokers[node_id].ready["metrics"]), "ready")
+
+
+def is_ready(cluster: RoutedCluster, node_id: int) -> bool:
+    """Whether a broker is ready, and has verified its address."""
+    return ready(cluster, node_id)[0] == 200 and state(cluster, node_id, found_by=node_id) == 0
 
 
 def state(cluster: RoutedCluster, of: int, *, found_by: int) -> float:
@@ -60,8 +66,7 @@ def audited(cluster: RoutedCluster, broker_id: int) -> list[str]:
 
 def test_two_exchanged_addresses_are_found_and_so_is_the_mended_route(checked: RoutedCluster) -> None:
     for node_id in (1, 2, 3):
-        until(lambda node_id=node_id: ready(checked, node_id)[0] == 200, f"{node_id} is ready")  # type: ignore[misc]
-        until(lambda node_id=node_id: state(checked, node_id, found_by=node_id) == 0, "it is verified")  # type: ignore[misc]
+        until(partial(is_ready, checked, node_id), f"broker {node_id} is ready")
     log = checked.brokers[1].log_file
     assert _WRONG not in log.read_text()
 
@@ -77,6 +82,6 @@ def test_two_exchanged_addresses_are_found_and_so_is_the_mended_route(checked: R
 
     checked.switchboard.restore()
     for node_id in (1, 2):
-        until(lambda node_id=node_id: ready(checked, node_id)[0] == 200, f"{node_id} is ready again")  # type: ignore[misc]
+        until(partial(is_ready, checked, node_id), f"broker {node_id} is ready again")
     until(lambda: state(checked, 1, found_by=3) == 0, "broker 3 has verified it")
     until(lambda: audited(checked, 1)[-2:] == ["wrong", "verified"], "both are in the audit trail")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ssl
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,8 +20,9 @@ from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
+from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.switchboard_thread import SwitchboardThread
-from tests.secured_lines import AUTHORITY, LISTENERS, MUTUAL, NODE_LISTENERS, USERS, SecuredLines
+from tests.secured_lines import AUTHORITY, LISTENERS, MUTUAL, NODE_LISTENERS, PLAIN_MODULE, USERS, SecuredLines
 from tests.system.wire import Wire, log_in
 from tests.waiting import until
 
@@ -125,21 +126,47 @@ def test_listeners_compare_the_identity_before_a_login_and_after_it(
     assert set(noted[:2]) == {_BY_CERTIFICATE if listener == MUTUAL else _NOBODY}
 
 
-async def create_topic(bootstrap: str, name: str) -> None:
-    async with AdminClient(ClusterClient(ClientSettings.of(bootstrap))) as admin:
-        await admin.create_topic(name, 4, 2)
+async def create_topic(name: str, properties: Mapping[str, str]) -> None:
+    """Creates a topic, and asks each node."""
+    async with ClusterClient(ClientSettings.from_properties(properties)) as client:
+        await AdminClient(client).create_topic(name, 4, 2)
+        for node_id in sorted(client.view.nodes):
+            await client.request(node_id, MetadataRequest(topics=[]))
+
+
+@pytest.mark.spec("R4")
+@pytest.mark.parametrize("listener", ["CLIENT", "TLS", "SASL", "BOTH"])
+def test_our_client_sends_the_identity_of_each_node_that_it_has_discovered(
+    cluster: SecuredLines, recorded: Recorded, listener: str, tmp_path: Path
+) -> None:
+    (tmp_path / "authority.pem").write_text(AUTHORITY.pem)
+    name = f"client-on-{listener}"
+    properties = {
+        "bootstrap.servers": cluster.bound(listener, 1),
+        "client.id": name,
+        "security.protocol": LISTENERS[listener],
+        "ssl.truststore.location": str(tmp_path / "authority.pem"),
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": f'{PLAIN_MODULE} username="alice" password="{USERS["alice"]}";',
+    }
+    cluster.run(create_topic(name, properties))
+    own = cluster.nodes[1].components.context.cluster_id
+    principals = [_NOBODY, "User:alice"] if LISTENERS[listener].startswith("SASL") else [_NOBODY]
+    rows = {(principal, identity) for client, principal, identity, _ in recorded.requests[listener] if client == name}
+    discovered = {(principal, (own, node_id)) for principal in principals for node_id in (1, 2)}
+    bootstrap = {(principal, (None, -1)) for principal in principals}
+    assert rows == discovered | bootstrap
 
 
 def test_nodes_send_the_identity_on_each_connection_before_a_login_and_after_it(
     cluster: SecuredLines, recorded: Recorded
 ) -> None:
     """Controller to broker, broker to controller, follower to leader: on every listener of nodes, with TLS or SASL."""
-    cluster.run(create_topic(cluster.bound("CLIENT", 1), "replicated"))
+    cluster.run(create_topic("replicated", {"bootstrap.servers": cluster.bound("CLIENT", 1)}))
     for listener, protocol in NODE_LISTENERS.items():
         expected = {_NOBODY, "User:broker"} if protocol.startswith("SASL") else {_NOBODY}
-        until(
-            partial(lambda *args: recorded.principals(args[0]) == args[1], listener, expected), f"nodes on {listener}"
-        )
+        holds = partial(lambda name, users: recorded.principals(name) == users, listener, expected)
+        until(holds, f"connections of nodes on {listener}")
     own = cluster.nodes[1].components.context.cluster_id
     sent = {identity for listener in NODE_LISTENERS for _, identity in recorded.of_nodes(listener)}
     assert sent == {(own, 1), (own, 2)}

@@ -14,7 +14,7 @@ from signalbox.client.connection.node import Address
 from signalbox.common.config.old_keys import current_name
 from signalbox.doctor.clean_text import TextCleaner, secrets_of
 from signalbox.doctor.prober.certificate_reader import unverified_context
-from signalbox.doctor.prober.token_login import hiding_tokens
+from signalbox.doctor.prober.token_login import hiding_secrets
 from signalbox.security.sasl.oauthbearer import OAUTHBEARER
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
 
@@ -73,7 +73,7 @@ class ExaminedListener:
         cleaner = TextCleaner(secrets_of(properties))
         settings = client.connections()
         if mechanism == OAUTHBEARER and settings.security.sasl is not None:
-            login = hiding_tokens(settings.security.sasl, cleaner)
+            login = hiding_secrets(settings.security.sasl, cleaner)
             settings = settings.secured(replace(settings.security, sasl=login))
         return cls(
             text=name or bootstrap,

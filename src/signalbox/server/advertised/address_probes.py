@@ -12,7 +12,7 @@ import asyncio
 import ssl
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from signalbox.client.connection.connection_settings import ConnectionSecurity, ConnectionSettings, OutboundTls
@@ -25,6 +25,7 @@ from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
 from signalbox.doctor.prober.certificate_reader import any_certificate_context, unverified_context
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
 from signalbox.doctor.prober.resolver import Lookup, look_up
+from signalbox.doctor.prober.token_login import hiding_secrets
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
 from signalbox.security.tls.settings import TlsConfigError
 from signalbox.server.advertised.addresses import AdvertisedAddress
@@ -85,10 +86,10 @@ class Prober:
 
     async def _examined(self, endpoint: Endpoint) -> ExaminedListener:
         logs_in = endpoint.listener_name == self.inter_broker_listener_name
-        protocol = endpoint.security_protocol
+        protocol, cleaner = endpoint.security_protocol, TextCleaner()
         certificates = await asyncio.to_thread(self._certificates, endpoint) if protocol.uses_tls else None
         if logs_in:
-            security = self.peers.of(endpoint)
+            security = _hiding(self.peers.of(endpoint), cleaner)
         else:
             security = ConnectionSecurity(OutboundTls(certificates) if certificates is not None else None)
         return ExaminedListener(
@@ -103,7 +104,7 @@ class Prober:
             ),
             protocol=protocol.name,
             mechanism=security.sasl.mechanism if security.sasl is not None else "",
-            cleaner=TextCleaner(),
+            cleaner=cleaner,
             certificates=certificates,
             hides_secret=security.sasl is None or security.sasl.mechanism in SCRAM_MECHANISMS,
             questions=Questions.HANDSHAKE if protocol.uses_sasl and not logs_in else Questions.IF_REJECTED,
@@ -119,3 +120,8 @@ class Prober:
             return unverified_context(settings.values)
         except TlsConfigError:
             return any_certificate_context()
+
+
+def _hiding(security: ConnectionSecurity, cleaner: TextCleaner) -> ConnectionSecurity:
+    """The same security; what a peer returns of this broker's password or token is hidden in texts."""
+    return security if security.sasl is None else replace(security, sasl=hiding_secrets(security.sasl, cleaner))

@@ -47,6 +47,7 @@ class AdvertisedCheck:
         self._values = values
         self._without = () if control_plane is None else (control_plane,)
         self._wake = asyncio.Event()
+        self._checked: list[AdvertisedAddress] = []
         self._ended_once = False
         self._cancel: Callable[[], None] | None = None
         self._task: asyncio.Task[None] | None = None
@@ -87,26 +88,23 @@ class AdvertisedCheck:
         own = self._prober.identity.node_id
         return [row for row in self.states if row.node_id == own and row.state is RouteState.WRONG]
 
-    def _addresses(self, image: MetadataImage) -> list[AdvertisedAddress]:
-        return addresses_to_check(image, self._prober.identity.node_id, self._without)
+    def _addresses(self) -> list[AdvertisedAddress]:
+        return addresses_to_check(self._cache.image, self._prober.identity.node_id, self._without)
 
     def _image_changed(self, old: MetadataImage, new: MetadataImage, changed_topics: set[str]) -> None:
-        if old.brokers is not new.brokers and self._addresses(old) != self._addresses(new):
-            self._wake.set()
+        self._wake.set()  # whether an address has changed is found out beside the control request
 
     async def _run(self) -> None:
         while True:
-            self._wake.clear()
             if self._values()[CHECK_KEY] == _OFF:
                 self._reports.forget()
             else:
-                await self._check()
+                await self._check(self._addresses())
             await self._wait(self._seconds_to_next())
-            await asyncio.sleep(_SETTLE_S)
 
-    async def _check(self) -> None:
+    async def _check(self, addresses: list[AdvertisedAddress]) -> None:
+        self._checked = addresses
         try:
-            addresses = self._addresses(self._cache.image)
             if addresses:
                 self._reports.checked(states_of(await self._prober.observe(addresses)))
                 self._ended_once = True
@@ -114,9 +112,15 @@ class AdvertisedCheck:
             log.exception("Check of advertised addresses failed; it is retried at its next interval")
 
     async def _wait(self, seconds: float) -> None:
+        """Until the next check is due, or addresses differ from those that were checked."""
         try:
             async with asyncio.timeout(seconds):
-                await self._wake.wait()
+                while True:
+                    await self._wake.wait()
+                    await asyncio.sleep(_SETTLE_S)
+                    self._wake.clear()
+                    if self._addresses() not in ([], self._checked):
+                        return
         except TimeoutError:
             return
 

@@ -67,7 +67,7 @@ def test_the_metric_has_the_addresses_of_the_last_check() -> None:
     assert metric_values(registry) == {("Checks",): 2}
 
 
-def test_a_certificate_that_ends_is_told_although_the_node_is_right(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_certificate_that_ends_is_reported_although_the_node_is_right(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     reports = AddressReports(Identity("C", 1), MetricRegistry(), RecordingAuditSink())
     reports.checked({(1, "CLIENT"): row(RouteState.VERIFIED, code="CERTIFICATE_EXPIRED", text="it has expired")})

@@ -74,7 +74,7 @@ def test_another_node(connections: list[ConnectionObservation], code: str, actua
     )
 
 
-def test_two_nodes_that_are_exchanged_are_told_with_the_right_address() -> None:
+def test_two_nodes_that_are_exchanged_are_reported_with_the_right_address() -> None:
     found = state(address(1, connection(2)), address(2, connection(1)))
     assert (found.state, found.code, found.value) == (RouteState.WRONG, "CROSSED", "h:9002")
 
@@ -101,6 +101,6 @@ def test_the_expected_node() -> None:
     assert (found.state, found.code, found.address) == (RouteState.VERIFIED, "", "h:9001")
 
 
-def test_a_certificate_that_has_expired_is_told_beside_the_state() -> None:
+def test_a_certificate_that_has_expired_is_reported_beside_the_state() -> None:
     found = state(address(1, connection(1), certificates={"127.0.0.1": EXPIRED}))
     assert (found.state, found.code) == (RouteState.VERIFIED, "CERTIFICATE_EXPIRED")

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spec("R9")
 _STATE = "signalbox_server_advertisedaddresses_state"
 
 
-REFUSE = {"signalbox.advertised.check": "refuse"}
+WITHHOLDS_READINESS = {"signalbox.advertised.check": "refuse"}
 
 
 def metric(cluster: LinedCluster, node_id: int, of: int) -> float:
@@ -30,7 +30,7 @@ def metric(cluster: LinedCluster, node_id: int, of: int) -> float:
 
 @pytest.fixture
 def cluster() -> Iterator[LinedCluster]:
-    with SwitchboardThread() as board, LinedCluster(board, 3, REFUSE) as running:
+    with SwitchboardThread() as board, LinedCluster(board, 3, WITHHOLDS_READINESS) as running:
         yield running
 
 
@@ -73,7 +73,7 @@ def test_a_swap_is_found_and_so_is_its_end(cluster: LinedCluster, caplog: pytest
 def test_a_change_of_an_advertised_address_is_checked_at_once() -> None:
     """Long before the interval ends: the broker was started again with another address, which leads to its peer."""
     overrides = {"signalbox.advertised.check.interval.ms": "3600000"}
-    with SwitchboardThread() as board, LinedCluster(board, 2, {**REFUSE, **overrides}) as cluster:
+    with SwitchboardThread() as board, LinedCluster(board, 2, {**WITHHOLDS_READINESS, **overrides}) as cluster:
         cluster.wait_for(1, of=2, state="verified")
         board.add_line("moved", board.line("1").targets[0])
         cluster.advertise(2, board.line("moved").address)
@@ -87,7 +87,7 @@ def test_a_change_of_an_advertised_address_is_checked_at_once() -> None:
 def test_an_address_that_cannot_be_reached_yet_does_not_matter() -> None:
     """A load balancer that forwards only to nodes that are ready: the node must become ready first."""
     with SwitchboardThread() as board:
-        cluster = LinedCluster(board, 1, REFUSE)
+        cluster = LinedCluster(board, 1, WITHHOLDS_READINESS)
         board.refuse_connections("1")
         with cluster:
             cluster.wait_for(1, of=1, state="unverified")
@@ -97,9 +97,9 @@ def test_an_address_that_cannot_be_reached_yet_does_not_matter() -> None:
             cluster.wait_for(1, of=1, state="verified")
 
 
-def test_with_refuse_a_broker_is_not_ready_before_the_first_check_has_ended() -> None:
+def test_a_broker_is_not_ready_before_the_first_check_has_ended() -> None:
     with SwitchboardThread() as board:
-        cluster = LinedCluster(board, 1, REFUSE)
+        cluster = LinedCluster(board, 1, WITHHOLDS_READINESS)
         board.blackhole("1")
         with cluster:
             assert cluster.page(1, "ready") == (503, "the advertised addresses are not checked yet\n")
@@ -127,7 +127,7 @@ def test_another_cluster_at_the_address_is_named() -> None:
     with (
         SwitchboardThread() as board,
         SwitchboardThread() as other_board,
-        LinedCluster(board, 1, REFUSE) as cluster,
+        LinedCluster(board, 1, WITHHOLDS_READINESS) as cluster,
         LinedCluster(other_board, 1, {}) as other,
     ):
         cluster.wait_for(1, of=1, state="verified")

@@ -22,7 +22,15 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.switchboard_thread import SwitchboardThread
-from tests.secured_lines import AUTHORITY, LISTENERS, MUTUAL, NODE_LISTENERS, PLAIN_MODULE, USERS, SecuredLines
+from tests.server.advertised.secured_lines import (
+    AUTHORITY,
+    LISTENERS,
+    MUTUAL,
+    NODE_LISTENERS,
+    PLAIN_MODULE,
+    USERS,
+    SecuredLines,
+)
 from tests.system.wire import Wire, log_in
 from tests.waiting import until
 
@@ -30,7 +38,7 @@ pytestmark = pytest.mark.spec("R2")
 
 _WRONG = "AAAAAAAAAAAAAAAAAAAAAA"
 _REJECTED = (129).to_bytes(2)
-_NOBODY, _BY_CERTIFICATE = "User:ANONYMOUS", "User:CN=alice,O=Signal\\, Box,C=DE"
+_ANONYMOUS, _BY_CERTIFICATE = "User:ANONYMOUS", "User:CN=alice,O=Signal\\, Box,C=DE"
 _NODES = ("1", "2")  # the client ids of connections between nodes
 
 
@@ -123,7 +131,7 @@ def test_listeners_compare_the_identity_before_a_login_and_after_it(
             assert body(own, 1)[:2] == bytes(2)
     noted = [principal for client, principal in recorded.misroutes[listener][before:] if client == "wire"]
     assert noted[2:] == 2 * users
-    assert set(noted[:2]) == {_BY_CERTIFICATE if listener == MUTUAL else _NOBODY}
+    assert set(noted[:2]) == {_BY_CERTIFICATE if listener == MUTUAL else _ANONYMOUS}
 
 
 async def create_topic(name: str, properties: Mapping[str, str]) -> None:
@@ -151,7 +159,7 @@ def test_our_client_sends_the_identity_of_each_node_that_it_has_discovered(
     }
     cluster.run(create_topic(name, properties))
     own = cluster.nodes[1].components.context.cluster_id
-    principals = [_NOBODY, "User:alice"] if LISTENERS[listener].startswith("SASL") else [_NOBODY]
+    principals = [_ANONYMOUS, "User:alice"] if LISTENERS[listener].startswith("SASL") else [_ANONYMOUS]
     rows = {(principal, identity) for client, principal, identity, _ in recorded.requests[listener] if client == name}
     discovered = {(principal, (own, node_id)) for principal in principals for node_id in (1, 2)}
     bootstrap = {(principal, (None, -1)) for principal in principals}
@@ -164,7 +172,7 @@ def test_nodes_send_the_identity_on_each_connection_before_a_login_and_after_it(
     """Controller to broker, broker to controller, follower to leader: on every listener of nodes, with TLS or SASL."""
     cluster.run(create_topic("replicated", {"bootstrap.servers": cluster.bound("CLIENT", 1)}))
     for listener, protocol in NODE_LISTENERS.items():
-        expected = {_NOBODY, "User:broker"} if protocol.startswith("SASL") else {_NOBODY}
+        expected = {_ANONYMOUS, "User:broker"} if protocol.startswith("SASL") else {_ANONYMOUS}
         holds = partial(lambda name, users: recorded.principals(name) == users, listener, expected)
         until(holds, f"connections of nodes on {listener}")
     own = cluster.nodes[1].components.context.cluster_id
@@ -181,7 +189,7 @@ def test_nodes_whose_addresses_are_exchanged_are_rejected_before_they_log_in(
     before = len(recorded.misroutes[listener])
     cluster.board.swap(f"{listener}1", f"{listener}2")
     until(lambda: any(row[0] in _NODES for row in recorded.misroutes[listener][before:]), f"a misroute on {listener}")
-    assert {principal for _, principal in recorded.misroutes[listener][before:]} == {_NOBODY}
+    assert {principal for _, principal in recorded.misroutes[listener][before:]} == {_ANONYMOUS}
     restored_at = len(recorded.requests[listener])
     cluster.board.restore(f"{listener}1", f"{listener}2")
     until(lambda: recorded.accepted_since(listener, restored_at), f"connections on {listener} again")

@@ -1,5 +1,9 @@
 """Probes of advertised addresses by a broker: the doctor's prober, with the security that the broker has.
 
+A broker probes all of its own addresses, and those of some peers: of the brokers that follow it in the order of their
+ids. So each broker is checked by as many others, and the number of connections grows with the number of brokers, not
+with its square.
+
 On the inter-broker listener brokers log in at each other anyway, so a probe does the same. On all other listeners a
 probe has no user: it reads the certificate and sends ApiVersions with the identity that it expects, which is compared
 before authentication too (SPEC R2). It verifies no certificate there: it sends nothing secret, and a broker need not
@@ -11,9 +15,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from signalbox.client.connection.connection_settings import ConnectionSecurity, ConnectionSettings, OutboundTls
 from signalbox.client.connection.node import Address, Identity
@@ -26,13 +31,37 @@ from signalbox.doctor.prober.certificate_reader import any_certificate_context, 
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
 from signalbox.doctor.prober.resolver import Lookup, look_up
 from signalbox.doctor.prober.token_login import hiding_secrets
+from signalbox.metadata.image import MetadataImage
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
 from signalbox.security.tls.settings import TlsConfigError
-from signalbox.server.advertised.addresses import AdvertisedAddress
 
 LIMITS = Limits(connections_per_address=3, open_connections=8, candidates=16)
 CLIENT_ID = "advertised-check"
+MAX_PEERS = 32
 _MAX_FRAME_BYTES = 1 << 20
+
+
+class AdvertisedAddress(NamedTuple):
+    """An endpoint that a broker advertises."""
+
+    node_id: int
+    endpoint: Endpoint
+
+
+def addresses_to_check(
+    image: MetadataImage, node_id: int, without: Container[str], max_peers: int = MAX_PEERS
+) -> list[AdvertisedAddress]:
+    """Those of this broker first, then those of at most `max_peers` peers; none before the metadata has this broker.
+    `without`: names of listeners that are not checked."""
+    if not image.is_alive(node_id):
+        return []
+    others = sorted(image.brokers, key=lambda other: (other < node_id, other))  # this broker, above it, below it
+    return [
+        AdvertisedAddress(other, endpoint)
+        for other in others[: max_peers + 1]
+        for name, endpoint in sorted(image.brokers[other].endpoints.items())
+        if name not in without
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,15 @@ from collections.abc import Callable, Mapping
 from signalbox.common.config.config_table import Value
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage
-from signalbox.server.advertised.address_probes import Prober
+from signalbox.server.advertised.address_probes import AdvertisedAddress, Prober, addresses_to_check
 from signalbox.server.advertised.address_reports import AddressReports
 from signalbox.server.advertised.address_states import AddressState, RouteState, states_of
-from signalbox.server.advertised.addresses import AdvertisedAddress, addresses_to_check
 
 log = logging.getLogger(__name__)
 
 CHECK_KEY = "signalbox.advertised.check"
 INTERVAL_KEY = "signalbox.advertised.check.interval.ms"
-_OFF, _REFUSE = "off", "refuse"
+_OFF, _WITHHOLDS_READINESS = "off", "refuse"
 _SETTLE_S = 0.2  # brokers that start together change their addresses together
 _SOON_S = 5.0
 _MAX_WAIT_S = 86_400.0  # the event loop's clock cannot represent Kafka's "never" (2^63 ms)
@@ -74,7 +73,7 @@ class AdvertisedCheck:
     def not_ready_reasons(self) -> list[str]:
         """Why this broker is not ready: with `refuse`, before the first check has ended, and as long as an address of
         its own leads to another node."""
-        if self._values()[CHECK_KEY] != _REFUSE:
+        if self._values()[CHECK_KEY] != _WITHHOLDS_READINESS:
             return []
         if not self._ended_once:
             return ["the advertised addresses are not checked yet"]

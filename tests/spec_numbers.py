@@ -16,7 +16,7 @@ NUMBERS = tuple(f"{part}{number}" for part, last in PARTS.items() for number in 
 
 UNBUILT = frozenset(
     [
-        *("C5", "R9"),
+        "C5",
         *("D2", "D3", "D5", "D6", "D9", "D10", "D11", "D13", "D14", "D15"),
         *("P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12"),
     ]

@@ -4,12 +4,16 @@ after its stop (F15)."""
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from signalbox.broker.routes import CONTROLLER_ROUTES, ROUTES
+from signalbox.client.connection.connection import connect
+from signalbox.client.connection.node import Identity, parse_bootstrap_servers
+from signalbox.client.failures import Misrouted
 from signalbox.common.clock import SystemClock
 from signalbox.common.config.properties_file import Properties
 from signalbox.common.config.start_error import StartError
@@ -34,6 +38,7 @@ from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.wiring.controller_node import ControllerNodeComponents, controller_node
 from signalbox.wiring.node import Node
 from tests.configuration.settings import OF_CONTROLLER
+from tests.server.advertised.lined_cluster import read_page
 from tests.wiring.test_node import tasks_left
 
 pytestmark = pytest.mark.spec("F15")
@@ -83,6 +88,58 @@ def test_start_and_stop_release_all_resources(tmp_path: Path) -> None:
 
     asyncio.run(scenario())
     assert not [*tmp_path.rglob("meta.properties")], "a controller has no log directories"
+
+
+_SASL = {
+    "listener__security__protocol__map": OF_CONTROLLER["listener.security.protocol.map"].replace(
+        "CONTROLLER:PLAINTEXT", "CONTROLLER:SASL_PLAINTEXT"
+    ),
+    "sasl__enabled__mechanisms": "PLAIN",
+    "sasl__mechanism__controller__protocol": "PLAIN",
+    "listener__name__controller__plain__sasl__jaas__config": (
+        "org.apache.kafka.common.security.plain.PlainLoginModule required"
+        ' username="node" password="node-secret" user_node="node-secret";'
+    ),
+}
+
+
+@pytest.mark.spec("R2")
+@pytest.mark.parametrize("changes", [{}, _SASL])
+def test_its_listener_compares_the_identity_with_its_own(tmp_path: Path, changes: dict[str, str]) -> None:
+    """With SASL a wrong identity is rejected before the login, which the right one completes."""
+
+    async def scenario() -> None:
+        node = controller_in(tmp_path, **changes)
+        await node.start()
+        (address,) = parse_bootstrap_servers(node.describe()["listeners"]["CONTROLLER"])
+        own = node.components.cluster_id
+        settings = node.components.context.security.inter_broker
+        security = node.components.context.security.peers.of(node.components.server.table.controller_endpoints()[0])
+        assert (security.sasl is not None) == bool(changes)
+        settings = settings.secured(security)
+        for wrong in (Identity(own, 102), Identity("another", 101)):
+            with pytest.raises(Misrouted):
+                await connect(address, settings, wrong)
+        connection = await connect(address, settings, Identity(own, 101))
+        assert connection.verified
+        connection.close("the test is over")
+        await node.stop()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("R9")
+def test_its_pages_say_that_it_is_ready_and_alive(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        node = controller_in(tmp_path, signalbox__metrics__http__port="0")
+        await node.start()
+        url = node.describe()["metrics"]
+        assert await asyncio.to_thread(read_page, url, "ready") == (200, "ready\n")
+        status, text = await asyncio.to_thread(read_page, url, "health")
+        assert (status, json.loads(text)["node_id"], json.loads(text)["advertised_addresses"]) == (200, 101, [])
+        await node.stop()
+
+    asyncio.run(scenario())
 
 
 def test_without_brokers_nothing_can_be_placed(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ defaults where Kafka has them; the keys that begin with `signalbox.` are Signalb
 from __future__ import annotations
 
 from signalbox.broker.forwarding.version_ceilings import reject_ceilings
-from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, at_least, between
+from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, at_least, between, one_of
 from signalbox.common.inter_broker_protocol import is_inter_broker_protocol
 
 _B, _S, _I, _L, _SHORT, _LIST, _CLASS, _PASSWORD = (
@@ -46,6 +46,8 @@ BROKER_CONFIG = ConfigTable(
         ("controller.quota.window.size.seconds", _I, 1, at_least(1), Dynamic.READ_ONLY, "The length in seconds of one window of controller.quota.window.num."),
         ("signalbox.metrics.http.port", _I, -1, between(-1, 65_535), Dynamic.READ_ONLY, "The port of the HTTP endpoint for Prometheus metrics. -1 disables the endpoint; 0 selects a free port."),
         ("signalbox.metrics.http.host", _S, "127.0.0.1", None, Dynamic.READ_ONLY, "The address to which the HTTP endpoint for Prometheus metrics is bound."),
+        ("signalbox.advertised.check", _S, "warn", one_of("off", "warn", "refuse"), Dynamic.CLUSTER_WIDE, "Whether the broker checks which node responds at its advertised addresses and at those of its peers. With `warn`, an address that leads to another node is logged. With `refuse`, the broker is also not ready (/ready at signalbox.metrics.http.port) while an address of its own leads to another node. An address that cannot be reached does not matter."),
+        ("signalbox.advertised.check.interval.ms", _L, 300_000, at_least(1), Dynamic.CLUSTER_WIDE, "The time in milliseconds between two checks of the advertised addresses. A start and a change of an advertised address cause a check at once, and an address of the broker itself that leads to another node is checked every five seconds."),
         ("signalbox.audit.enable", _B, True, None, Dynamic.READ_ONLY, "Whether the audit trail is written."),
         ("signalbox.audit.topic.partitions", _I, 3, at_least(1), Dynamic.READ_ONLY, "The number of partitions with which the audit topic is created."),
         ("signalbox.audit.topic.replication.factor", _SHORT, 3, at_least(1), Dynamic.READ_ONLY, "The replication factor with which the audit topic is created."),

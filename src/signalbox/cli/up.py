@@ -48,7 +48,7 @@ def up(
         data.absolute(),
         brokers,
         first_port=port,
-        overrides={key: value for key, _, value in pairs},
+        overrides={"signalbox.advertised.check": "warn", **{key: value for key, _, value in pairs}},
         controllers=controllers,
         secured=not own_security,
     )

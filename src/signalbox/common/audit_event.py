@@ -4,9 +4,9 @@ One event is one JSON object, the value of one record in the audit topic; its ke
 broker is complete when `seq` has no gap per (`broker_id`, `broker_epoch`). An event that had to be dropped still uses
 its number, so a dropped event is a visible gap.
 
-Single events: admin, forwarded, rejected, misrouted, denied, connection open and close, policy. Every frequent request
-(produce, fetch, heartbeat, metadata ...) is part of a `rollup` per connection and API: counts and latency sums of a
-window.
+Single events: admin, forwarded, rejected, misrouted, advertised address, denied, connection open and close, policy.
+Every frequent request (produce, fetch, heartbeat, metadata ...) is part of a `rollup` per connection and API: counts
+and latency sums of a window.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class AuditKind(StrEnum):
     FORWARDED = "forwarded"  # a change, or a part of one, was forwarded to the active controller in an Envelope
     REJECTED = "rejected"  # this listener or plane does not accept the request
     MISROUTED = "misrouted"  # the client meant another node or cluster (KIP-1242)
+    ADVERTISED_ADDRESS = "advertised_address"  # the check of an advertised address has another result than before
     DENIED = "denied"  # authentication or authorization failed
     POLICY = "policy"  # a policy rejected a change
     CONNECTION_OPEN = "connection_open"
@@ -40,7 +41,7 @@ class AuditEvent:
 
     `principal` is the original one. For a forwarded request `forwarding_principal` names the broker that sent it; the
     arrival of the request at that broker is a FORWARDED event with the same `correlation_id`. `expected` and `actual`
-    hold `cluster/node` pairs of a misroute.
+    hold `cluster/node` pairs of a misroute, or of an advertised address; the latter's `target_node` advertises it.
     """
 
     kind: AuditKind

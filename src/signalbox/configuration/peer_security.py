@@ -34,6 +34,11 @@ class PeerSecurity:
         self._known: dict[_Key, ConnectionSecurity] = {}
         self._logins: dict[_Key, SaslLogin] = {}
 
+    @property
+    def settings(self) -> NetworkSettings:
+        """The settings in use now."""
+        return self._settings
+
     def of(self, endpoint: Endpoint) -> ConnectionSecurity:
         """Returns the security of connections to this endpoint. Without settings for it, connecting fails and is
         retried; the missing keys are logged once."""

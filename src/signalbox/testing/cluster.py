@@ -32,6 +32,7 @@ TEST_DEFAULTS: Mapping[str, str] = {
     "offsets.topic.num.partitions": "4",
     "controlled.shutdown.enable": "false",
     "signalbox.metrics.http.port": "-1",
+    "signalbox.advertised.check": "off",
 }
 
 _ANY_PORTS = "CLIENT://127.0.0.1:0,REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0"

@@ -279,6 +279,7 @@ class ProcessCluster:
             **dedicated,
             "signalbox.metadata.store": f"sqlite:{self.folder / 'metadata.db'}",
             "signalbox.metrics.http.port": "0",
+            "signalbox.advertised.check": "off",  # tests count connections and events
             "default.replication.factor": replicas,
             "offsets.topic.replication.factor": replicas,
             "transaction.state.log.replication.factor": replicas,

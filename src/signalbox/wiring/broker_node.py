@@ -24,7 +24,7 @@ from signalbox.storage.validation.log_scrub import LogScrub, measure_scrub
 from signalbox.wiring.broker_node_components import BrokerNodeComponents, build_broker_node
 from signalbox.wiring.component import Component
 from signalbox.wiring.node import Node
-from signalbox.wiring.node_components import housekeeping_component, metrics_page_component
+from signalbox.wiring.node_components import housekeeping_component, metrics_page_component, readiness_component
 
 _READY_TIMEOUT_S = 30.0
 
@@ -45,6 +45,10 @@ def broker_component_list(node: BrokerNodeComponents) -> list[Component]:
         _log_cleaner(node),
         _controlled_shutdown(node),
         Component(name="first metadata", start=lambda: _wait_until_alive(node)),
+        Component(
+            name="check of advertised addresses", start=node.advertised_check.start, stop=node.advertised_check.stop
+        ),
+        readiness_component(node),
     ]
 
 

@@ -11,6 +11,7 @@ from functools import partial
 
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.topics.topic_creation import TopicCreator
+from signalbox.client.connection.node import Identity
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
 from signalbox.configuration.internal_topic_settings import creation_settings
@@ -21,11 +22,15 @@ from signalbox.metadata.peer_listeners import PeerListeners
 from signalbox.network.acceptors.socket_server import SocketServer
 from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.request_context import RequestContext
+from signalbox.server.advertised.address_probes import Prober
+from signalbox.server.advertised.address_reports import AddressReports
+from signalbox.server.advertised.advertised_check import AdvertisedCheck
 from signalbox.server.audit_delivery import TopicDelivery
 from signalbox.server.audit_topic_locator import own_client_settings
 from signalbox.server.listeners.listener_validator import ListenerValidator
 from signalbox.server.listeners.reload import ListenerReload, Renewed
 from signalbox.server.listeners.tls_renewal import TlsRenewal
+from signalbox.server.metrics.health_pages import Health
 from signalbox.server.node_registration import broker_registration
 from signalbox.server.store.store_guard import StoreGuard
 from signalbox.wiring.broker_router import BrokerServices, build_broker_router
@@ -47,6 +52,7 @@ class BrokerNodeComponents(NodeComponents):
     store_guard: StoreGuard
     controller_registrar: BrokerRegistrar
     reload: ListenerReload
+    advertised_check: AdvertisedCheck
 
 
 def build_broker_node(context: NodeContext) -> BrokerNodeComponents:
@@ -72,6 +78,9 @@ def build_broker_node(context: NodeContext) -> BrokerNodeComponents:
         context.tokens.on_changed = server.tokens_changed
     version = VERSION_WITH_FEATURES if inter_broker_protocol(config).registers_features else VERSION_WITHOUT_FEATURES
     registrar = BrokerRegistrar(store, context.epochs.registered, registration_version=version)
+    advertised_check, health = _build_advertised_check(context), Health(config.node_id, context.cluster_id)
+    health.reasons += [partial(_not_alive_reasons, context), advertised_check.not_ready_reasons]
+    health.addresses = lambda: advertised_check.states
     return BrokerNodeComponents(
         context=context,
         controller_channels=channels,
@@ -88,8 +97,23 @@ def build_broker_node(context: NodeContext) -> BrokerNodeComponents:
         ),
         reload=_build_reload(context, server, registrar, validator, data),
         audit_delivery=_audit_delivery(context, server, creation),
-        metrics_page=build_metrics_page(context),
+        advertised_check=advertised_check,
+        health=health,
+        metrics_page=build_metrics_page(context, health),
     )
+
+
+def _build_advertised_check(context: NodeContext) -> AdvertisedCheck:
+    table, dynamic = context.config.listeners, context.dynamic
+    identity = Identity(context.cluster_id, context.config.node_id)
+    prober = Prober(identity, table.inter_broker_listener_name, context.security.peers)
+    reports = AddressReports(identity, context.metrics, context.telemetry.audit)
+    return AdvertisedCheck(context.cache, prober, reports, lambda: dynamic.values, table.control_plane_listener_name)
+
+
+def _not_alive_reasons(context: NodeContext) -> list[str]:
+    is_alive = context.cache.is_alive(context.config.node_id)
+    return [] if is_alive else ["the metadata does not have this broker as a live one"]
 
 
 def _build_reload(

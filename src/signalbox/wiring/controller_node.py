@@ -29,6 +29,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.server.audit_delivery import TopicDelivery
 from signalbox.server.audit_topic_locator import AuditTopicLocator
 from signalbox.server.controller_lookup import StoredControllerLookup
+from signalbox.server.metrics.health_pages import Health
 from signalbox.server.node_registration import controller_registration
 from signalbox.server.store.store_guard import StoreGuard
 from signalbox.wiring.component import Component
@@ -45,6 +46,7 @@ from signalbox.wiring.node_components import (
     build_server,
     housekeeping_component,
     metrics_page_component,
+    readiness_component,
 )
 from signalbox.wiring.node_context import NodeContext
 
@@ -102,6 +104,7 @@ def controller_component_list(node: ControllerNodeComponents) -> list[Component]
         Component(name="requests in flight", stop=node.router.close),
         Component(name="new connections", stop=server.stop_accepting),
         housekeeping_component(node),
+        readiness_component(node),
     ]
 
 
@@ -117,6 +120,7 @@ def build_controller_node(context: NodeContext) -> ControllerNodeComponents:
     )
     lookup.on_change = channel.controller_changed
     router = _router(context, controller)
+    health = Health(context.config.node_id, context.cluster_id)
     locator = AuditTopicLocator(context.store, context.config, security.peers)
     return ControllerNodeComponents(
         context=context,
@@ -129,7 +133,8 @@ def build_controller_node(context: NodeContext) -> ControllerNodeComponents:
         server=build_server(context, router, None),
         registrar=BrokerRegistrar(context.store, context.epochs.registered, path_of=controller_id_path),
         audit_delivery=TopicDelivery(locator.settings, locator.find, context.scheduler),
-        metrics_page=build_metrics_page(context),
+        health=health,
+        metrics_page=build_metrics_page(context, health),
     )
 
 

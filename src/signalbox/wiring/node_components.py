@@ -19,6 +19,7 @@ from signalbox.network.acceptors.socket_server import SocketServer
 from signalbox.network.ports import NetworkPorts
 from signalbox.server.audit_delivery import AuditWriter, TopicDelivery
 from signalbox.server.housekeeping import Chore, Housekeeping
+from signalbox.server.metrics.health_pages import Health
 from signalbox.server.metrics.metrics_page import MetricsPage
 from signalbox.server.scrubbing import Scrubbing
 from signalbox.server.telemetry import Telemetry
@@ -40,6 +41,7 @@ class NodeComponents:
     server: SocketServer
     registrar: BrokerRegistrar
     audit_delivery: TopicDelivery
+    health: Health
     metrics_page: MetricsPage | None
 
     @property
@@ -85,16 +87,23 @@ def build_server(context: NodeContext, router: Router, fast_path: FastPath | Non
     return SocketServer(security.listeners.table, security.listeners.network, ports, context.data_loop)
 
 
-def build_metrics_page(context: NodeContext) -> MetricsPage | None:
+def build_metrics_page(context: NodeContext, health: Health) -> MetricsPage | None:
     """None with signalbox.metrics.http.port=-1."""
     host, port = context.config["signalbox.metrics.http.host"], context.config["signalbox.metrics.http.port"]
-    return MetricsPage(context.telemetry.metrics, host, port, context.scheduler) if port >= 0 else None
+    if port < 0:
+        return None
+    return MetricsPage(context.telemetry.metrics, host, port, context.scheduler, health.pages())
 
 
 def metrics_page_component(node: NodeComponents) -> list[Component]:
     """One entry, or none without a metrics page."""
     page = node.metrics_page
     return [] if page is None else [Component(name="metrics page", start=page.start, stop=page.stop)]
+
+
+def readiness_component(node: NodeComponents) -> Component:
+    """The last entry of the list: the node is ready when all others have started, and not when the first one stops."""
+    return Component(name="readiness", start=node.health.started, stop=node.health.stopping)
 
 
 def housekeeping_component(

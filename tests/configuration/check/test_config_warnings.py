@@ -124,6 +124,13 @@ def warnings_of(lines: str, **changes: str) -> list[str]:
         ),
         ("control.plane.force.controller.requests.enable=true\n", {}, None),
         (
+            "signalbox.advertised.check=refuse\n",
+            {},
+            "f:1: signalbox.advertised.check cannot withhold readiness:"
+            " there is no /ready without signalbox.metrics.http.port",
+        ),
+        ("signalbox.advertised.check=refuse\n", {"signalbox__metrics__http__port": "0"}, None),
+        (
             "sasl.jaas.config=x\n",
             {},
             "f:1: sasl.jaas.config is not read by a broker:"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from signalbox.client.connection.node import Address, Identity
 from signalbox.doctor.observations import AddressObservation, Fault, Grade
 from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
-from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits
+from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsResponse
@@ -32,9 +33,13 @@ SASL = {
 
 
 async def probed(
-    address: Address, limits: Limits = PATIENT, properties: dict[str, str] | None = None, **fields: Any
+    address: Address,
+    limits: Limits = PATIENT,
+    properties: dict[str, str] | None = None,
+    questions: Questions = Questions.ALL,
+    **fields: Any,
 ) -> AddressObservation:
-    listener = ExaminedListener.of("127.0.0.1:1", properties or {}, limits)
+    listener = replace(ExaminedListener.of("127.0.0.1:1", properties or {}, limits), questions=questions)
     run = Run(limits, lambda host, port: ["127.0.0.1"])
     given = {"connections": limits.connections_per_address, **fields}
     return await AddressProber(listener, run).probe(Probe(address, **given))
@@ -101,6 +106,67 @@ def test_several_connections_to_the_expected_node_and_to_another_one() -> None:
     assert [row.node_id for row in wrong.connections] == [1, 1, 1]
     assert wrong.connections[0].grade == Grade.SEARCHED
     assert sorted(right.brokers) == ["1", "2"]
+
+
+@pytest.mark.parametrize("questions", [Questions.IF_REJECTED, Questions.HANDSHAKE])
+def test_a_node_that_accepts_the_expected_identity_is_asked_no_more(questions: Questions) -> None:
+    """It has no misrouted connection in its log, however often it is probed."""
+
+    async def run() -> tuple[AddressObservation, int, list[ApiKey]]:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1, 2)
+            broker = cluster.brokers[1]
+            row = await probed(
+                Address(*broker.address), questions=questions, expected=Identity("cluster-A", 1), node_id=1
+            )
+            return row, broker.rejected, [key for key, _, _ in broker.requests]
+
+    row, rejected, asked = asyncio.run(run())
+    assert [(one.node_id, one.grade, one.cluster_id) for one in row.connections] == [
+        (1, Grade.VERIFIED, "cluster-A")
+    ] * 3
+    assert (rejected, asked) == (0, [ApiKey.API_VERSIONS] * 3)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "found"),
+    [((1, 2), (1, Grade.SEARCHED, "ready")), ((2, 3), (-1, Grade.REJECTED, "api-versions"))],
+)
+def test_a_handshake_alone_names_another_node_among_the_candidates(
+    candidates: tuple[int, ...], found: tuple[int, Grade, str]
+) -> None:
+    async def run() -> tuple[AddressObservation, set[ApiKey]]:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1, 2)
+            broker = cluster.brokers[1]
+            expected = Identity("cluster-A", 2)
+            row = await probed(
+                Address(*broker.address),
+                questions=Questions.HANDSHAKE,
+                expected=expected,
+                node_id=2,
+                candidates=candidates,
+                connections=1,
+            )
+            return row, {key for key, _, _ in broker.requests}
+
+    row, asked = asyncio.run(run())
+    assert [(one.node_id, one.grade, one.stage) for one in row.connections] == [found]
+    assert asked == {ApiKey.API_VERSIONS}
+
+
+def test_a_handshake_alone_proves_nothing_of_a_broker_without_identities() -> None:
+    async def run() -> AddressObservation:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1)
+            broker = cluster.brokers[1]
+            broker.api_versions_max = broker.max_versions[ApiKey.API_VERSIONS] = 4
+            expected = Identity("cluster-A", 1)
+            return await probed(Address(*broker.address), questions=Questions.HANDSHAKE, expected=expected, node_id=1)
+
+    assert {(one.node_id, one.grade, one.api_versions_max) for one in asyncio.run(run()).connections} == {
+        (-1, Grade.NONE, 4)
+    }
 
 
 def test_old_brokers_are_identified_on_each_connection() -> None:

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from signalbox.client.connection.connection_settings import SaslLogin
 from signalbox.doctor.clean_text import TextCleaner
-from signalbox.doctor.prober.token_login import hiding_tokens
+from signalbox.doctor.prober.token_login import hiding_secrets
 from signalbox.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearerClientExchange
+from signalbox.security.sasl.plain import PLAIN, PlainClientExchange
 
 TOKENS = ["head.first-claims.first-signature", "head.second-claims.second-signature"]
 
@@ -11,7 +12,7 @@ TOKENS = ["head.first-claims.first-signature", "head.second-claims.second-signat
 def test_each_token_is_hidden_from_the_moment_it_is_sent() -> None:
     cleaner = TextCleaner()
     tokens = iter(TOKENS)
-    login = hiding_tokens(SaslLogin(OAUTHBEARER, lambda: OAuthBearerClientExchange(lambda: next(tokens))), cleaner)
+    login = hiding_secrets(SaslLogin(OAUTHBEARER, lambda: OAuthBearerClientExchange(lambda: next(tokens))), cleaner)
     for token in TOKENS:
         assert cleaner.clean(token) == token
         exchange = login.begin()
@@ -24,6 +25,15 @@ def test_each_token_is_hidden_from_the_moment_it_is_sent() -> None:
 
 def test_an_unsigned_token() -> None:
     cleaner = TextCleaner()
-    exchange = hiding_tokens(SaslLogin(OAUTHBEARER, lambda: OAuthBearerClientExchange(lambda: "a.bcd.")), cleaner)
+    exchange = hiding_secrets(SaslLogin(OAUTHBEARER, lambda: OAuthBearerClientExchange(lambda: "a.bcd.")), cleaner)
     exchange.begin().first()
     assert cleaner.clean("x a.bcd. y") == "x [hidden] y"
+
+
+def test_a_password_and_a_login_that_sends_none() -> None:
+    cleaner = TextCleaner()
+    login = hiding_secrets(SaslLogin(PLAIN, lambda: PlainClientExchange("broker", "its-password")), cleaner)
+    assert login.begin().first() == b"\0broker\0its-password"
+    assert cleaner.clean("broker has its-password") == "broker has [hidden]"
+    scram = SaslLogin("SCRAM-SHA-512", lambda: PlainClientExchange("broker", "x"))
+    assert hiding_secrets(scram, cleaner) is scram

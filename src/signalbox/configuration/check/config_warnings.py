@@ -24,6 +24,7 @@ _LISTENER_PREFIX = "listener.name."
 _CLIENT_AUTH = "ssl.client.auth"
 _PER_MECHANISM = ("sasl.jaas.config", CALLBACK_KEY, LOGIN_CALLBACK_KEY)  # a broker reads nothing else
 _FORCED = "control.plane.force.controller.requests.enable"
+_CHECK, _METRICS_PORT = "signalbox.advertised.check", "signalbox.metrics.http.port"
 
 
 def config_warnings(properties: Properties, listeners: ListenerTable, table: ConfigTable) -> tuple[str, ...]:
@@ -141,6 +142,8 @@ def _keys_that_need_others(originals: Mapping[str, str], listeners: ListenerTabl
     """Known keys that have no effect without another key."""
     if originals.get(_FORCED, "false").strip().lower() == "true" and listeners.control_plane_listener_name is None:
         yield _FORCED, "has no effect: control.plane.listener.name is not set"
+    if originals.get(_CHECK, "").strip() == "refuse" and originals.get(_METRICS_PORT, "-1").strip() == "-1":
+        yield _CHECK, f"cannot withhold readiness: there is no /ready without {_METRICS_PORT}"
     for key in _PER_MECHANISM:
         if key in originals:
             yield key, f"is not read by a broker: write {_LISTENER_PREFIX}<listener>.<mechanism>.{key}"

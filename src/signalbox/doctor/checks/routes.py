@@ -20,7 +20,7 @@ def check_nodes(listener: ListenerObservation) -> Iterator[Finding]:
     for row in listener.advertised:
         yield from _foreign(listener, row)
         rows = _of_cluster(row)
-        nodes = [one.node_id for one in rows if one.node_id >= 0 or one.grade == Grade.REJECTED]
+        nodes = [_responding(row, one) for one in rows if one.node_id >= 0 or one.grade == Grade.REJECTED]
         distinct = tuple(dict.fromkeys(nodes))
         if len(distinct) > 1:
             yield _several(listener, row, nodes)
@@ -87,6 +87,13 @@ def _of_cluster(row: AddressObservation) -> list[ConnectionObservation]:
         for connection in row.usable
         if not (row.cluster_id and connection.cluster_id) or connection.cluster_id == row.cluster_id
     ]
+
+
+def _responding(row: AddressObservation, connection: ConnectionObservation) -> int:
+    """The node that responds. The expected node, found by a search, accepted the second connection only: the first one
+    led to a node that rejected this identity."""
+    is_second = connection.grade == Grade.SEARCHED and connection.node_id == row.node_id
+    return _UNKNOWN if is_second else connection.node_id
 
 
 def _several(listener: ListenerObservation, row: AddressObservation, nodes: list[int]) -> Finding:

@@ -20,14 +20,17 @@ from signalbox.client.route_probe.route_evidence import Grade as Proof
 from signalbox.doctor.clean_text import clean_name
 from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault, Grade
 from signalbox.doctor.prober.certificate_reader import any_certificate_context, read_certificate
-from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits
+from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
 from signalbox.doctor.prober.fault_of import fault_of, problem_of
 from signalbox.doctor.prober.resolver import Lookup, LookupNotBegun, Resolver, Unresolved
+from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
 
 Item = TypeVar("Item")
 _READY = "ready"
 _NO_MECHANISM = "signalbox-doctor"
+_NOT_ASKED = "the password is not sent to a node that rejects the expected identity"
+_NO_CANDIDATE = "it rejects that identity and those of the other nodes"
 _WITHOUT_TLS = (Fault.CONNECTION_REFUSED, Fault.NO_ROUTE, Fault.TIMEOUT, Fault.TLS_MISSING)
 _MAX_DIFFERENCES = 100
 _MAX_IPS = 16
@@ -176,13 +179,13 @@ class AddressProber:
         connection, rejected = await self._open(probe, ip, expected)
         connect_ms = round((loop.time() - started) * 1000, 2)
         if connection is None:
-            text = "the password is not sent to a node that rejects the expected identity"
+            text = _NOT_ASKED if self._listener.uses_sasl else _NO_CANDIDATE
             row = ConnectionObservation(
                 ip=ip, stage="api-versions", grade=Grade.REJECTED, text=text, api_versions_max=5
             )
             return replace(row, connect_ms=connect_ms), Identified(grade=Proof.REJECTED)
         try:
-            found = await self._again(connection, expected, first)
+            found = self._by_handshake(connection, rejected) or await self._again(connection, expected, first)
             if found is None:
                 found = await identify(connection, connection.identity, rejected, self._run.limits.candidates)
         finally:
@@ -200,6 +203,18 @@ class AddressProber:
             connect_ms=connect_ms,
         )
         return row, found
+
+    def _by_handshake(self, connection: ClientConnection, rejected: bool) -> Identified | None:
+        """What the handshake shows, where the listener's `questions` end there; None if the node must be asked."""
+        questions = self._listener.questions
+        is_expected = connection.verified and not rejected
+        if questions is Questions.ALL or (questions is Questions.IF_REJECTED and not is_expected):
+            return None
+        versions = connection.api_ranges.range_of(ApiKey.API_VERSIONS) or (0, 0)
+        if connection.identity is None or not connection.verified:
+            return Identified(api_versions_max=versions[1])
+        grade = Proof.SEARCHED if rejected else Proof.VERIFIED
+        return Identified(*connection.identity, grade, versions[1])
 
     async def _again(
         self, connection: ClientConnection, expected: Identity | None, first: Identified
@@ -221,7 +236,10 @@ class AddressProber:
             return await connect(probe.address, settings, expected, resolved=[ip]), False
         except Misrouted as failure:
             wanted = failure.wanted
-        if self._listener.hides_secret or probe.expected is None:  # a bootstrap server got it on the first connection
+        may_ask = self._listener.questions is not Questions.HANDSHAKE
+        if may_ask and (
+            self._listener.hides_secret or probe.expected is None
+        ):  # a bootstrap server got it on the first connection
             return await connect(probe.address, settings, resolved=[ip]), True
         for node_id in probe.candidates[: self._run.limits.candidates]:
             if node_id == wanted.node_id:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.config_rows import CLIENT_CONFIG
@@ -13,12 +14,22 @@ from signalbox.client.connection.node import Address
 from signalbox.common.config.old_keys import current_name
 from signalbox.doctor.clean_text import TextCleaner, secrets_of
 from signalbox.doctor.prober.certificate_reader import unverified_context
-from signalbox.doctor.prober.token_login import hiding_tokens
+from signalbox.doctor.prober.token_login import hiding_secrets
 from signalbox.security.sasl.oauthbearer import OAUTHBEARER
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
 
 METADATA_FRAME_BYTES = 16 << 20  # the Metadata of some 100,000 partitions: asked once per listener
 _MAX_FRAME_BYTES = 1 << 20  # any other response, for some 10,000 nodes
+
+
+class Questions(StrEnum):
+    """What a node may be asked for the proof of its identity. Each false identity that it must reject is a misrouted
+    connection in its log and its audit trail; a proof for an operator is worth that, a check every few minutes is
+    not."""
+
+    ALL = "all"  # a node that accepts the expected identity must reject a false one too
+    IF_REJECTED = "if-rejected"  # a node that accepts the expected identity is asked no more
+    HANDSHAKE = "handshake"  # nothing but ApiVersions, whatever it responds: for connections without authentication
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +59,7 @@ class ExaminedListener:
     cleaner: TextCleaner
     certificates: ssl.SSLContext | None
     hides_secret: bool
+    questions: Questions = Questions.ALL
 
     @classmethod
     def of(cls, bootstrap: str, properties: Mapping[str, str], limits: Limits, name: str = "") -> ExaminedListener:
@@ -61,7 +73,7 @@ class ExaminedListener:
         cleaner = TextCleaner(secrets_of(properties))
         settings = client.connections()
         if mechanism == OAUTHBEARER and settings.security.sasl is not None:
-            login = hiding_tokens(settings.security.sasl, cleaner)
+            login = hiding_secrets(settings.security.sasl, cleaner)
             settings = settings.secured(replace(settings.security, sasl=login))
         return cls(
             text=name or bootstrap,

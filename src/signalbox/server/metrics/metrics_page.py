@@ -1,4 +1,5 @@
-"""The HTTP server of the metrics page, on loopback unless configured otherwise; `metrics_text.py` writes the page.
+"""The HTTP server of the metrics page, on loopback unless configured otherwise; `metrics_text.py` writes the page,
+`health_pages.py` the small pages beside it.
 
 Every client that can connect may read it, so its resources are limited: at most `MAX_METRICS_CONNECTIONS`, which count
 among the descriptors of the brokers' listeners (`network/acceptors/descriptors.py`), each for a minute at most, of
@@ -12,6 +13,7 @@ import asyncio
 import errno
 import os
 import socket
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from signalbox.broker.metrics.metric_registry import MetricRegistry
@@ -21,6 +23,7 @@ from signalbox.common.limits import MAX_METRICS_CONNECTIONS
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.network.acceptors.acceptor import StreamAcceptor
 from signalbox.network.acceptors.descriptors import Descriptors
+from signalbox.server.metrics.health_pages import HttpResponse
 from signalbox.server.metrics.metrics_text import render
 
 _REQUEST_LIMIT_BYTES = 8_192
@@ -28,13 +31,22 @@ _REQUEST_TIMEOUT_S = 10.0
 _TIMEOUT_S = 60.0  # a page waits for its slices while the planes are busy
 _RETRY_S = 0.05
 _BACKLOG = 128
+_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class MetricsPage:
-    """An HTTP server with one page, /metrics."""
+    """An HTTP server with the page /metrics, and `pages` by their path."""
 
-    def __init__(self, registry: MetricRegistry, host: str, port: int, scheduler: TaskScheduler) -> None:
+    def __init__(
+        self,
+        registry: MetricRegistry,
+        host: str,
+        port: int,
+        scheduler: TaskScheduler,
+        pages: Mapping[bytes, Callable[[], HttpResponse]] | None = None,
+    ) -> None:
         self._registry = registry
+        self._pages = pages or {}
         self._scheduler = scheduler
         self._host = host
         self._port = port
@@ -118,15 +130,21 @@ class MetricsPage:
         assert this is not None
         self._idle_connections.pop(this, None)
         path = request.split(b" ", 2)[1] if request.startswith(b"GET ") else b""
-        is_found = path.split(b"?")[0] in (b"/metrics", b"/")
-        body = await self._page() if is_found else b"only GET /metrics is here\n"
-        status = b"200 OK" if is_found else b"404 Not Found"
+        response = await self._response(path.split(b"?")[0])
         writer.write(
-            b"HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
-            b"Content-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body))
+            f"HTTP/1.1 {response.status}\r\nContent-Type: {response.content_type}\r\n"
+            f"Content-Length: {len(response.body)}\r\nConnection: close\r\n\r\n".encode()
         )
-        writer.write(body)
+        writer.write(response.body)
         await writer.drain()
+
+    async def _response(self, path: bytes) -> HttpResponse:
+        if path in (b"/metrics", b"/"):
+            return HttpResponse("200 OK", _METRICS_TYPE, await self._page())
+        if path in self._pages:
+            return self._pages[path]()
+        names = ", ".join(["/metrics", *(name.decode() for name in self._pages)])
+        return HttpResponse("404 Not Found", "text/plain; charset=utf-8", f"only GET of {names} is here\n".encode())
 
     async def _page(self) -> bytes:
         """Returns a page that is begun after this call. Requests that arrive before it is begun share one page."""

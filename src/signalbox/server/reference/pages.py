@@ -47,6 +47,8 @@ _KINDS = {
     AuditKind.FORWARDED: "the broker forwarded a change, or a part of it, to the active controller in an Envelope",
     AuditKind.REJECTED: "a request that this listener or plane does not accept",
     AuditKind.MISROUTED: "a connection that was meant for another node or cluster (KIP-1242)",
+    AuditKind.ADVERTISED_ADDRESS: "this broker's check of an advertised address, its own or a peer's (`target_node`),"
+    " has another result than before: verified, unverified, or wrong",
     AuditKind.DENIED: "authentication or authorization failed",
     AuditKind.POLICY: "a policy rejected a change",
     AuditKind.CONNECTION_OPEN: "a connection was set up and can send requests",

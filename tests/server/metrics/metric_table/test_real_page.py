@@ -17,7 +17,12 @@ from signalbox.testing.cluster import Cluster
 from tests.wiring.test_controller_node import controller_in, until_active
 
 TOPIC = "measured"
-_NOT_HERE = ("the node has a listener of controllers", "`signalbox.data.plane.measure.polls` is on", "one failed")
+_NOT_HERE = (
+    "the node has a listener of controllers",
+    "`signalbox.data.plane.measure.polls` is on",
+    "one failed",
+    "the addresses were checked",
+)
 _AFTER_EVENTS = ("something was rejected", "a connection was misrouted", "a request was forwarded")
 
 

@@ -82,6 +82,15 @@ OWN_ROWS: tuple[MetricRow, ...] = (
         ("ForwardingFailures", "requests", "Forwarded requests that ended with this error.", "one failed"),
     ),
     *rows_of(
+        "signalbox.server", "AdvertisedAddresses", _GAUGE, ("broker_id", "listener"),
+        ("State", "state", "The node that responds at an advertised address: 0 the broker that advertises it, 1 not"
+         " verified, 2 another node.", "the addresses were checked"),
+    ),
+    *rows_of(
+        "signalbox.server", "AdvertisedAddresses", _COUNTER, (),
+        ("Checks", "checks", "Checks of all advertised addresses."),
+    ),
+    *rows_of(
         "signalbox.audit", "AuditTrail", _COUNTER, (),
         ("WrittenEvents", "events", "Events written to the audit topic."),
         ("DroppedEvents", "events", "Events dropped because there were too many."),

@@ -1,0 +1,156 @@
+"""Probes of advertised addresses by a broker: the doctor's prober, with the security that the broker has.
+
+A broker probes all of its own addresses, and those of some peers: of the brokers that follow it in the order of their
+ids. So each broker is checked by as many others, and the number of connections grows with the number of brokers, not
+with its square.
+
+On the inter-broker listener brokers log in at each other anyway, so a probe does the same. On all other listeners a
+probe has no user: it reads the certificate and sends ApiVersions with the identity that it expects, which is compared
+before authentication too (SPEC R2). It verifies no certificate there: it sends nothing secret, and a broker need not
+trust what its clients trust.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections import defaultdict
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from signalbox.client.connection.connection_settings import ConnectionSecurity, ConnectionSettings, OutboundTls
+from signalbox.client.connection.node import Address, Identity
+from signalbox.common.endpoint import Endpoint, host_port
+from signalbox.configuration.peer_security import PeerSecurity
+from signalbox.doctor.clean_text import TextCleaner
+from signalbox.doctor.observations import ClusterView, Examination, ListenerObservation
+from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
+from signalbox.doctor.prober.certificate_reader import any_certificate_context, unverified_context
+from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
+from signalbox.doctor.prober.resolver import Lookup, look_up
+from signalbox.doctor.prober.token_login import hiding_secrets
+from signalbox.metadata.image import MetadataImage
+from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
+from signalbox.security.tls.settings import TlsConfigError
+
+LIMITS = Limits(connections_per_address=3, open_connections=8, candidates=16)
+CLIENT_ID = "advertised-check"
+MAX_PEERS = 32
+_MAX_FRAME_BYTES = 1 << 20
+
+
+class AdvertisedAddress(NamedTuple):
+    """An endpoint that a broker advertises."""
+
+    node_id: int
+    endpoint: Endpoint
+
+
+def addresses_to_check(
+    image: MetadataImage, node_id: int, without: Container[str], max_peers: int = MAX_PEERS
+) -> list[AdvertisedAddress]:
+    """Those of this broker first, then those of at most `max_peers` peers; none before the metadata has this broker.
+    `without`: names of listeners that are not checked."""
+    if not image.is_alive(node_id):
+        return []
+    others = sorted(image.brokers, key=lambda other: (other < node_id, other))  # this broker, above it, below it
+    return [
+        AdvertisedAddress(other, endpoint)
+        for other in others[: max_peers + 1]
+        for name, endpoint in sorted(image.brokers[other].endpoints.items())
+        if name not in without
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Prober:
+    """This broker as one that probes. `lookup` replaces the operating system's name resolution."""
+
+    identity: Identity
+    inter_broker_listener_name: str
+    peers: PeerSecurity
+    limits: Limits = LIMITS
+    lookup: Lookup = look_up
+
+    async def observe(self, addresses: Sequence[AdvertisedAddress]) -> Examination:
+        """Probes all addresses, `limits.open_connections` at a time. Never raises for anything that a peer does."""
+        started = datetime.now(UTC)
+        run = Run(self.limits, self.lookup)
+        by_listener: dict[str, list[AdvertisedAddress]] = defaultdict(list)
+        for row in addresses:
+            by_listener[row.endpoint.listener_name].append(row)
+        rows = await asyncio.gather(*(self._listener(name, rows, run) for name, rows in by_listener.items()))
+        return Examination(started=started.isoformat(timespec="seconds"), listeners=tuple(rows))
+
+    async def _listener(self, name: str, rows: list[AdvertisedAddress], run: Run) -> ListenerObservation:
+        # The security protocol of a listener can differ between brokers while it is changed.
+        by_protocol: dict[int, AddressProber] = {}
+        for _, endpoint in rows:
+            if endpoint.security_protocol not in by_protocol:
+                listener = await self._examined(endpoint)
+                by_protocol[endpoint.security_protocol] = AddressProber(listener, run)
+        known = frozenset((node_id, (endpoint.host, endpoint.port)) for node_id, endpoint in rows)
+        probes = [
+            by_protocol[endpoint.security_protocol].probe(
+                Probe(
+                    Address(endpoint.host, endpoint.port),
+                    expected=Identity(self.identity.cluster_id, node_id),
+                    connections=self.limits.connections_per_address if node_id == self.identity.node_id else 1,
+                    node_id=node_id,
+                    known_brokers=known,
+                    candidates=tuple(row.node_id for row in rows),
+                )
+            )
+            for node_id, endpoint in rows
+        ]
+        brokers = {str(node_id): host_port(endpoint.host, endpoint.port) for node_id, endpoint in rows}
+        return ListenerObservation(
+            bootstrap=name,
+            protocol=rows[0].endpoint.security_protocol.name,
+            view=ClusterView(cluster_id=self.identity.cluster_id, brokers=brokers),
+            addresses=tuple(await asyncio.gather(*probes)),
+        )
+
+    async def _examined(self, endpoint: Endpoint) -> ExaminedListener:
+        logs_in = endpoint.listener_name == self.inter_broker_listener_name
+        protocol, cleaner = endpoint.security_protocol, TextCleaner()
+        certificates = await asyncio.to_thread(self._certificates, endpoint) if protocol.uses_tls else None
+        if logs_in:
+            security = _hiding(self.peers.of(endpoint), cleaner)
+        else:
+            security = ConnectionSecurity(OutboundTls(certificates) if certificates is not None else None)
+        return ExaminedListener(
+            text=endpoint.listener_name,
+            seeds=(),
+            settings=ConnectionSettings(
+                client_id=f"broker-{self.identity.node_id}-{CLIENT_ID}",
+                connect_timeout_ms=self.limits.timeout_ms,
+                request_timeout_ms=self.limits.timeout_ms,
+                max_frame_bytes=_MAX_FRAME_BYTES,
+                security=security,
+            ),
+            protocol=protocol.name,
+            mechanism=security.sasl.mechanism if security.sasl is not None else "",
+            cleaner=cleaner,
+            certificates=certificates,
+            hides_secret=security.sasl is None or security.sasl.mechanism in SCRAM_MECHANISMS,
+            questions=Questions.HANDSHAKE if protocol.uses_sasl and not logs_in else Questions.IF_REJECTED,
+        )
+
+    def _certificates(self, endpoint: Endpoint) -> ssl.SSLContext:
+        """A context without verification. It presents this broker's certificate of the listener only where clients
+        must have one. Reads files."""
+        settings = self.peers.settings.listener(endpoint.listener_name)
+        if settings.text("ssl.client.auth") != "required":
+            return any_certificate_context()
+        try:
+            return unverified_context(settings.values)
+        except TlsConfigError:
+            return any_certificate_context()
+
+
+def _hiding(security: ConnectionSecurity, cleaner: TextCleaner) -> ConnectionSecurity:
+    """The same security; what a peer returns of this broker's password or token is hidden in texts."""
+    return security if security.sasl is None else replace(security, sasl=hiding_secrets(security.sasl, cleaner))

@@ -92,8 +92,8 @@ class DataLoop:
         self.threads = threads or HandshakeThreads()
         self._budget = budget_us / 1_000_000
         self._epoll = select.epoll()
-        self._asyncio_has_work = loop.has_work if isinstance(loop, NodeEventLoop) else _always
-        self._asyncio_has_callbacks = loop.has_callbacks if isinstance(loop, NodeEventLoop) else _never
+        self._asyncio_has_work = loop.has_work if isinstance(loop, NodeEventLoop) else lambda _: True
+        self._asyncio_has_callbacks = loop.has_callbacks if isinstance(loop, NodeEventLoop) else lambda: False
         self._asyncio_until = 0.0
         # Readable for ever, and watched while there is work that no socket tells: asyncio then calls `_readable`.
         self._left_over = os.eventfd(1, os.EFD_CLOEXEC)
@@ -391,12 +391,4 @@ class DataLoop:
 
 def _once(callback: Callable[[], None]) -> bool:
     callback()
-    return False
-
-
-def _always(_: int) -> bool:
-    return True
-
-
-def _never() -> bool:
     return False

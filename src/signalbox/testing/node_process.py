@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import IO, Protocol
 
 
@@ -26,8 +26,10 @@ class NodeProcess(Protocol):
     def wait_stopped(self) -> None: ...
 
 
-StartNode = Callable[[Sequence[str], IO[bytes]], NodeProcess]
-"""Starts `python -m <arguments>` in a session of its own, with standard error in the open file."""
+class StartNode(Protocol):
+    """Starts `python -m <arguments>` in a session of its own, with standard error in the open file."""
+
+    def __call__(self, arguments: Sequence[str], log: IO[bytes]) -> NodeProcess: ...
 
 
 class InterpreterProcess(subprocess.Popen[bytes]):

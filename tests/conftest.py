@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from signalbox.testing.process_cluster import ProcessCluster
+from tests.fork_server import ForkServer
 from tests.skip_rule import read_allowed_skips, unexpected_skips
 from tests.spec_numbers import mark_by_number, marks
 from tests.system_marker import SYSTEM, mark_system
@@ -30,6 +32,7 @@ settings.load_profile("signalbox")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    ProcessCluster.start_node = ForkServer().start
     _skipped.clear()
     _skipped_at_collection.clear()
     _left.clear()

@@ -45,13 +45,23 @@ def kafka_bootstrap(topics: Topics) -> str:
     return topics.bootstrap
 
 
+# A test's queries read a few rows once: compiling Java for them takes twice the processor time of interpreting them.
+# The drivers of tests/system/pipeline compile, as a user's do.
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
 @pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One local session with the jars; profile `pypi` runs on it too and uses none of them."""
-    scratch = tmp_path_factory.mktemp("spark")
-    session = build_session(
-        SessionSettings(app_name="tests", master="local[2]", quick=True, jars=fetch_jars(), scratch_directory=scratch)
+    settings = SessionSettings(
+        app_name="tests",
+        master="local[2]",
+        quick=True,
+        jars=fetch_jars(),
+        scratch_directory=tmp_path_factory.mktemp("spark"),
+        extra=_INTERPRETED,
     )
+    session = build_session(settings)
     yield session
     end_session(session)
 

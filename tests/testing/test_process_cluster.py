@@ -9,13 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.testing.node_process import start_interpreter
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster, _with_ports
+from tests.fork_server import ForkServer
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
-    with ProcessCluster(tmp_path_factory.mktemp("processes"), 2) as running:
-        yield running
+@pytest.fixture(scope="module", params=[start_interpreter, ForkServer().start], ids=["interpreter", "fork server"])
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
+    """Nodes of `signalbox up`, which are interpreters; and those of the tests, which the fork server forks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ProcessCluster, "start_node", staticmethod(request.param))
+        with ProcessCluster(tmp_path_factory.mktemp("processes"), 2) as running:
+            yield running
 
 
 def test_ready_means_that_both_are_there(cluster: ProcessCluster) -> None:

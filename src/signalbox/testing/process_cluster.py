@@ -13,18 +13,18 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import IO, Any, Self
+from typing import IO, Any, ClassVar, Self
 
 from signalbox.configuration.config_file import ConfigFileError, read_config_file
 from signalbox.testing.broker_logins import BrokerLogins, speaks_securely
 from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.generated_file import is_kept, write_generated
+from signalbox.testing.node_process import NodeProcess, StartNode, start_interpreter
 
 FIRST_CONTROLLER_ID = 101
 READY_TIMEOUT_S = 60.0
@@ -41,7 +41,7 @@ class BrokerProcess:
 
     node_id: int
     folder: Path
-    process: subprocess.Popen[bytes] | None = None
+    process: NodeProcess | None = None
     ready: dict[str, Any] = field(default_factory=dict)
     stopped_by_signal: bool = False
 
@@ -84,6 +84,8 @@ class ProcessCluster:
     Listeners of `overrides` with port 0 get a port from the system, and keep it when the node is started again. A node
     is Python's `-m module server.properties`. `secured`: brokers log in to each other (`broker_logins.py`), unless an
     edited server.properties configures it otherwise."""
+
+    start_node: ClassVar[StartNode] = staticmethod(start_interpreter)
 
     def __init__(
         self,
@@ -205,7 +207,7 @@ class ProcessCluster:
         self.nodes[node_id].stopped_by_signal = True
         process = self.nodes[node_id].process
         if process is not None:
-            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            process.wait_stopped()
 
     def resume(self, node_id: int) -> None:
         """SIGCONT after `pause`."""
@@ -321,14 +323,7 @@ class ProcessCluster:
     def _spawn(self, broker: BrokerProcess) -> IO[bytes]:
         with broker.log_file.open("ab") as log:
             _lock(log, broker)
-            broker.process = subprocess.Popen(
-                [sys.executable, "-m", self._module, str(broker.properties_file)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-                start_new_session=True,
-            )
+            broker.process = self.start_node([self._module, str(broker.properties_file)], log)
         assert broker.process.stdout is not None
         return broker.process.stdout
 

@@ -39,7 +39,7 @@ def test_it_is_written_once_and_a_session_starts_with_it(tmp_path: Path) -> None
 from pathlib import Path
 import sys
 from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
-spark = build_session(SessionSettings(master="local[1]", scratch_directory=Path(sys.argv[1])))
+spark = build_session(SessionSettings(master="local[1]", quick=True, scratch_directory=Path(sys.argv[1])))
 arguments = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
 print(*arguments, sep="\\n")
 end_session(spark)

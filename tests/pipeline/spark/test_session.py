@@ -53,7 +53,9 @@ from pathlib import Path
 from pyspark import SparkContext
 from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 for name in ("first", "second"):
-    spark = build_session(SessionSettings(app_name=name, master="local[1]", scratch_directory=Path(sys.argv[1])))
+    spark = build_session(
+        SessionSettings(app_name=name, master="local[1]", quick=True, scratch_directory=Path(sys.argv[1]))
+    )
     process = SparkContext._gateway.proc
     assert (spark.sparkContext.appName, spark.range(3).count()) == (name, 3)
     end_session(spark)

@@ -12,14 +12,18 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.audit_event import AUDIT_TOPIC
+from signalbox.testing.zookeeper import QUICK_JAVA
 from tests.pipeline.topics import Topics, json_values
 from tests.waiting import until
 
+SIGNALBOX = str(Path(sys.executable).parent / "signalbox")
+# The commands have no option for it: JVMs for a short run, as `quick` elsewhere.
+ENVIRONMENT = {**os.environ, "JDK_JAVA_OPTIONS": " ".join(QUICK_JAVA)}
+
 
 def pipeline(*arguments: str) -> subprocess.CompletedProcess[str]:
-    signalbox = Path(sys.executable).parent / "signalbox"
-    command = [str(signalbox), "pipeline", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    command = [SIGNALBOX, "pipeline", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, env=ENVIRONMENT)
 
 
 @pytest.mark.spec("P1", "P3")
@@ -47,10 +51,15 @@ def test_a_signal_to_the_whole_group_while_the_query_starts_is_one_line(topics: 
     """As `timeout` and service managers send it: the driver and its JVM receive it."""
     topic = topics.create("ended")
     topics.fill(topic, json_values(0, 50))
-    command = [str(Path(sys.executable).parent / "signalbox"), "pipeline", "tables", topic, "--every", "1"]
+    command = [SIGNALBOX, "pipeline", "tables", topic, "--every", "1"]
     where = ("--bootstrap-server", topics.bootstrap, "--warehouse", str(tmp_path), "--profile", "pypi")
     driver = subprocess.Popen(
-        [*command, *where], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [*command, *where],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=ENVIRONMENT,
     )
     checkpoint = tmp_path / ".signalbox" / topic / "checkpoint"
     try:

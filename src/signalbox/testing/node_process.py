@@ -1,0 +1,52 @@
+"""The process of a node: what `ProcessCluster` needs of it, and its start as a Python interpreter of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import IO, Protocol
+
+
+class NodeProcess(Protocol):
+    """A part of `subprocess.Popen`, and the wait for SIGSTOP. `stdout` is a pipe."""
+
+    pid: int
+    stdout: IO[bytes] | None
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def send_signal(self, sig: int) -> None: ...
+
+    def kill(self) -> None: ...
+
+    def wait_stopped(self) -> None: ...
+
+
+class StartNode(Protocol):
+    """Starts `python -m <arguments>` in a session of its own, with standard error in the open file."""
+
+    def __call__(self, arguments: Sequence[str], log: IO[bytes]) -> NodeProcess: ...
+
+
+class InterpreterProcess(subprocess.Popen[bytes]):
+    """A child process."""
+
+    def wait_stopped(self) -> None:
+        """Returns when the process has stopped or ended: a signal takes a moment."""
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+
+def start_interpreter(arguments: Sequence[str], log: IO[bytes]) -> NodeProcess:
+    """A `StartNode`: a new interpreter, which imports the node's modules first."""
+    return InterpreterProcess(
+        [sys.executable, "-m", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        start_new_session=True,
+    )

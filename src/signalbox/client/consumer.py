@@ -67,6 +67,7 @@ class Consumer:
         self._buffered: deque[ConsumedRecord] = deque()
         self._fetching: dict[TopicPartition, int] = {}
         self._fetches: dict[asyncio.Task[None], int] = {}
+        self._polling = False
         self._failure: tuple[Exception, frozenset[TopicPartition]] | None = None  # and the partitions that have it
 
     async def assign(self, positions: Mapping[TopicPartition, int]) -> None:
@@ -151,10 +152,17 @@ class Consumer:
     async def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
         """The next records, at most `max_records`; empty when none arrived in time.
 
-        KafkaError: CORRUPT_MESSAGE, OFFSET_OUT_OF_RANGE with `auto_offset_reset` none, authorization.
+        KafkaError: CORRUPT_MESSAGE, OFFSET_OUT_OF_RANGE with `auto_offset_reset` none, authorization. RuntimeError
+        while another task polls.
         """
-        await self.wait_for_records(timeout_ms)
-        return self.take(max_records)
+        if self._polling:
+            raise RuntimeError("poll was called while another call is under way: a consumer is for one task")
+        self._polling = True
+        try:
+            await self.wait_for_records(timeout_ms)
+            return self.take(max_records)
+        finally:
+            self._polling = False
 
     async def wait_for_records(self, timeout_ms: float) -> None:
         """Wait until `take` returns records, or the time is over; errors as `poll`. A cancelled call loses nothing."""

@@ -21,6 +21,7 @@ from typing import Any
 
 from signalbox.client.admin_apis.admin_call import left_ms
 from signalbox.client.admin_apis.group_admin import CommittedOffset
+from signalbox.client.client_metrics import Metrics
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import ConsumedRecord, Consumer
@@ -114,6 +115,10 @@ class GroupConsumer:
         finally:
             self._in_use = False
 
+    def metrics(self) -> Metrics:
+        """Kafka's metrics of this consumer and its membership, by name."""
+        return {**self._consumer.metrics(), **self._requests.metrics.as_metrics()}
+
     @property
     def subscription(self) -> frozenset[str]:
         """The topics, with a pattern those that it matches."""
@@ -193,9 +198,11 @@ class GroupConsumer:
     async def _join(self) -> None:
         await self._prepare_join()
         topics = self._joining_topics = self._subscription.topics
-        self._joining = asyncio.get_running_loop().create_task(
-            self._rebalance.run(topics, self._partitions.assigned, self._reason), name="group rebalance"
+        metrics = self._requests.metrics
+        rebalance = metrics.timed(
+            metrics.rebalance_ms, self._rebalance.run(topics, self._partitions.assigned, self._reason)
         )
+        self._joining = asyncio.get_running_loop().create_task(rebalance, name="group rebalance")
         self._joining.add_done_callback(lambda _: self._changed.set())
 
     async def _prepare_join(self) -> None:
@@ -213,6 +220,7 @@ class GroupConsumer:
         """A rebalance is over. None: the membership was lost, `_advance` joins again; so it does if the membership was
         lost after the rebalance."""
         if assigned is None or not self._membership.is_member:
+            self._requests.metrics.failed_rebalances += 1
             await self._lose()
             return
         self._reason = None

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TypeVar
 
 from signalbox.client.admin_apis.group_admin import CommittedOffset
+from signalbox.client.client_metrics import Metrics
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import ConsumedRecord
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
@@ -130,6 +131,10 @@ class SyncGroupConsumer:
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """As GroupConsumer.resume."""
         self._thread.run(self._consumer.resume, partitions)
+
+    def metrics(self) -> Metrics:
+        """As GroupConsumer.metrics."""
+        return self._thread.run(self._consumer.metrics)
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,3 +53,20 @@ def test_the_cluster_is_described_by_old_and_new_brokers() -> None:
         assert [node.node_id for node in (await admin.describe_cluster()).nodes] == [1]
 
     with_admin(test)
+
+
+def table_of_the_page() -> dict[str, list[str]]:
+    """Kafka's methods of each row of docs/client.md, with ours."""
+    page = (Path(__file__).parents[2] / "docs" / "client.md").read_text()
+    rows = re.findall(r"^\| (`[a-z]\w+`.*?) \| (.*) \|$", page, re.MULTILINE)
+    return {
+        kafka: re.findall(r"`([\w.]+)`", ours) for kafka, ours in rows if re.match(r"`[a-z]+[A-Z]|`metrics`", kafka)
+    }
+
+
+@pytest.mark.spec("R10")
+def test_the_page_lists_every_method_and_only_those() -> None:
+    listed = {name for ours in table_of_the_page().values() for name in ours}
+    methods = {name for name in dir(AdminClient) if not name.startswith("_")} - {"of"}
+    assert listed - {"client.metrics"} == methods
+    assert callable(ClusterClient.metrics)

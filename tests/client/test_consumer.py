@@ -255,3 +255,19 @@ def test_partitions_are_paused_resumed_added_and_removed() -> None:
         await consumer.close()
 
     with_client(test)
+
+
+def test_a_second_poll_while_another_task_polls_is_an_error() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        consumer = Consumer(client)
+        await consumer.assign({T1: EARLIEST})
+        first = asyncio.create_task(consumer.poll(timeout_ms=30_000))
+        await until_true(lambda: bool(cluster.brokers[1].seen(ApiKey.FETCH)))
+        with pytest.raises(RuntimeError, match="a consumer is for one task"):
+            await consumer.poll()
+        fill(cluster, "t1", b"0")
+        assert [row.value for row in await first] == [b"0"]
+        assert await consumer.poll(timeout_ms=0) == []
+        await consumer.close()
+
+    with_client(test)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from signalbox.client.client_metrics import Metrics
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster.metadata_updater import MetadataUpdater
 from signalbox.client.cluster.metadata_view import MetadataView, TopicView
@@ -73,6 +74,12 @@ class ClusterClient:
     def rebootstraps(self) -> int:
         """How often this client rebootstrapped."""
         return self.metadata_updater.rebootstrap.starts_over
+
+    def metrics(self) -> Metrics:
+        """Kafka's metrics of the connections to nodes, and those of rebootstraps and quarantines, by name."""
+        updater = self.metadata_updater
+        held = [node for node in self.view.nodes.values() if updater.quarantine.holds((node.node_id, node.address))]
+        return {**updater.pool.metrics(), "rebootstrap-total": self.rebootstraps, "quarantined-node-count": len(held)}
 
     def routes(self) -> list[RouteReport]:
         """Per known node: its address, whether it confirmed its identity, and how often it was rejected."""

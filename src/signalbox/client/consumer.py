@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST, OffsetAdmin
 from signalbox.client.application_rows import CONSUMER_CONFIG, field_values
+from signalbox.client.client_metrics import Measure, Metrics
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import ClientFailure
@@ -67,6 +68,10 @@ class Consumer:
         self._buffered: deque[ConsumedRecord] = deque()
         self._fetching: dict[TopicPartition, int] = {}
         self._fetches: dict[asyncio.Task[None], int] = {}
+        self._polling = False
+        self._end_offsets: dict[TopicPartition, int] = {}  # high watermarks in the last responses
+        self._records_consumed = self._bytes_consumed = 0
+        self._fetch_ms = Measure()
         self._failure: tuple[Exception, frozenset[TopicPartition]] | None = None  # and the partitions that have it
 
     async def assign(self, positions: Mapping[TopicPartition, int]) -> None:
@@ -90,6 +95,7 @@ class Consumer:
             self._failure = None
         for partition in removed:
             self._positions.pop(partition, None)
+            self._end_offsets.pop(partition, None)
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
@@ -151,10 +157,17 @@ class Consumer:
     async def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
         """The next records, at most `max_records`; empty when none arrived in time.
 
-        KafkaError: CORRUPT_MESSAGE, OFFSET_OUT_OF_RANGE with `auto_offset_reset` none, authorization.
+        KafkaError: CORRUPT_MESSAGE, OFFSET_OUT_OF_RANGE with `auto_offset_reset` none, authorization. RuntimeError
+        while another task polls.
         """
-        await self.wait_for_records(timeout_ms)
-        return self.take(max_records)
+        if self._polling:
+            raise RuntimeError("poll was called while another call is under way: a consumer is for one task")
+        self._polling = True
+        try:
+            await self.wait_for_records(timeout_ms)
+            return self.take(max_records)
+        finally:
+            self._polling = False
 
     async def wait_for_records(self, timeout_ms: float) -> None:
         """Wait until `take` returns records, or the time is over; errors as `poll`. A cancelled call loses nothing."""
@@ -174,13 +187,29 @@ class Consumer:
     def take(self, max_records: int) -> list[ConsumedRecord]:
         """Records that have arrived, at most `max_records`; their positions advance. More are fetched."""
         records = [self._buffered.popleft() for _ in range(min(max_records, len(self._buffered)))]
+        self._records_consumed += len(records)
         self._fetch_idle_leaders()
         return records
 
     def give_back(self, records: Iterable[ConsumedRecord]) -> None:
         """Return the records of the last `take` once more, before newer ones: the application has not received them."""
-        kept = [row for row in records if TopicPartition(row.topic, row.partition) in self._positions]
+        returned = list(records)
+        self._records_consumed -= len(returned)
+        kept = [row for row in returned if TopicPartition(row.topic, row.partition) in self._positions]
         self._buffered.extendleft(reversed(kept))
+
+    def metrics(self) -> Metrics:
+        """Kafka's metrics of this consumer, by name, beside those of the client (`ClusterClient.metrics`)."""
+        positions = self.positions()
+        lags = [self._end_offsets[one] - offset for one, offset in positions.items() if one in self._end_offsets]
+        return {
+            "records-consumed-total": self._records_consumed,
+            "bytes-consumed-total": self._bytes_consumed,
+            "fetch-total": self._fetch_ms.count,
+            **self._fetch_ms.as_metrics("fetch-latency"),
+            "records-lag-max": max(0, *lags) if lags else 0,
+            "assigned-partitions": len(positions),
+        }
 
     async def close(self) -> None:
         for task in tuple(self._fetches):
@@ -220,7 +249,9 @@ class Consumer:
         concerned = frozenset(offsets)
         try:
             request = fetch_request(offsets, self._client.view, self._settings)
+            began = asyncio.get_running_loop().time()
             response = await self._client.request(leader_id, request, purpose=Purpose.FETCH)
+            self._fetch_ms.record((asyncio.get_running_loop().time() - began) * 1000)
             rows = rows_by_partition(response, self._client.view)
             for partition, offset in offsets.items():
                 if self._fetching.get(partition) == offset:
@@ -243,6 +274,8 @@ class Consumer:
         """Buffer the records of a partition, or handle its error."""
         error = Error.of(row.error_code) if row is not None else Error.UNKNOWN_TOPIC_OR_PARTITION
         if error == Error.NONE:
+            self._end_offsets[partition] = row.high_watermark
+            self._bytes_consumed += len(row.records or b"")
             self._buffer(partition, offset, row.records or b"")
         elif error == Error.OFFSET_OUT_OF_RANGE and self._settings.auto_offset_reset in _RESET_TO:
             reset = _RESET_TO[self._settings.auto_offset_reset]

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from signalbox.client.application_rows import PRODUCER_CONFIG, field_values
+from signalbox.client.client_metrics import Metrics
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ChannelClosed
 from signalbox.client.rejections import rejection_of
@@ -139,6 +140,12 @@ class Producer:
         if waiting:
             with self._sender.flushing():
                 await asyncio.wait(waiting)
+
+    def metrics(self) -> Metrics:
+        """Kafka's metrics of this producer, by name, beside those of the client (`ClusterClient.metrics`)."""
+        total = self._settings.buffer_memory_bytes
+        buffers = {"buffer-total-bytes": total, "buffer-available-bytes": max(0, total - self._buffered_bytes)}
+        return {**self._sender.metrics.as_metrics(), **buffers}
 
     async def close(self) -> None:
         """Stop at once; records that are not acknowledged fail with ChannelClosed. `flush` first to wait for them."""

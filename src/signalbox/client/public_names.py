@@ -5,8 +5,11 @@ from __future__ import annotations
 from signalbox.client.admin import AdminClient, ClusterDescription
 from signalbox.client.admin_apis.admin_call import AdminResult
 from signalbox.client.admin_apis.config_admin import ConfigResource
+from signalbox.client.admin_apis.feature_admin import FeatureUpdate, UpgradeType
 from signalbox.client.admin_apis.group_admin import CommittedOffset
+from signalbox.client.admin_apis.group_member_admin import assigned_partitions
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
+from signalbox.client.admin_apis.quota_admin import ANY_NAME, quota_entity
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
@@ -48,6 +51,7 @@ from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 
 __all__ = [
+    "ANY_NAME",
     "EARLIEST",
     "LATEST",
     "AdminClient",
@@ -71,6 +75,7 @@ __all__ = [
     "ConsumerSettings",
     "DeadlinePassed",
     "Error",
+    "FeatureUpdate",
     "GroupConsumer",
     "GroupConsumerSettings",
     "InvalidTopic",
@@ -94,6 +99,9 @@ __all__ = [
     "SyncRebalanceListener",
     "TopicPartition",
     "UnknownTopic",
+    "UpgradeType",
     "VersionUnsupported",
     "WrongCluster",
+    "assigned_partitions",
+    "quota_entity",
 ]

@@ -6,11 +6,14 @@ import pytest
 
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.config_admin import ConfigChange, ConfigResource
+from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_configs import DescribeConfigsResponse
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
+from signalbox.testing.cluster import Cluster
+from tests.client.admin_apis.over_cluster import over_cluster
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.client.test_admin import with_admin
 
@@ -123,3 +126,18 @@ def test_changes_of_a_broker_go_to_that_broker_and_others_anywhere() -> None:
         assert sorted(name for found in asked.values() for name in found) == sorted(names)
 
     with_admin(test, size=3)
+
+
+@pytest.mark.spec("R10")
+def test_resources_with_configs_are_listed(cluster: Cluster) -> None:
+    async def test(admin: AdminClient) -> None:
+        (await admin.create_topics([NewTopic(name="listed", num_partitions=1)]))["listed"].raise_for_error()
+        await admin.client.topic("listed")
+        listed = await admin.list_config_resources()
+        assert {ConfigResource(ConfigResourceType.TOPIC, "listed"), ConfigResource(ConfigResourceType.BROKER, "1")} <= {
+            *listed
+        }
+        brokers = await admin.list_config_resources([ConfigResourceType.BROKER])
+        assert {resource.type for resource in brokers} == {ConfigResourceType.BROKER}
+
+    over_cluster(cluster, test)

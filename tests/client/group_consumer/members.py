@@ -10,6 +10,7 @@ from typing import Any
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster.metadata_updater import MetadataUpdater
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import ConsumedRecord, ConsumerSettings
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
@@ -97,6 +98,14 @@ class Group:
         made = Member(GroupConsumer(client, GroupConsumerSettings(group_id=self.group_id, **given)))
         self.members.append(made)
         return made
+
+    def updater(self, member: Member) -> MetadataUpdater:
+        """The metadata updater of a member's client."""
+        return self._clients[self.members.index(member)].metadata_updater
+
+    def refresh(self, member: Member) -> None:
+        """As when `metadata.max.age.ms` has passed."""
+        self.updater(member).refresh_soon()
 
     async def close(self) -> None:
         for member in self.members:

@@ -124,3 +124,29 @@ def test_an_interrupt_when_records_have_arrived_loses_none(client: SyncClient, m
                 read(consumer, 1)
         assert consumer.position(zero) == 0, "it is not committed"
         assert [row.value for row in read(consumer, 2)] == [b"0", b"1"]
+
+
+def test_a_second_thread_is_rejected_while_one_polls(client: SyncClient) -> None:
+    created(client, "two-threads", b"0")
+    settings = GroupConsumerSettings(group_id="two-threads", fetch=EARLIEST)
+    problems: list[str] = []
+
+    class Intruding(SyncRebalanceListener):
+        def on_assigned(self, partitions: frozenset[TopicPartition]) -> None:
+            intruder = threading.Thread(target=intrude)
+            intruder.start()
+            intruder.join()
+
+    def intrude() -> None:
+        for call in (consumer.poll, consumer.unsubscribe, consumer.close):
+            try:
+                call()
+            except RuntimeError as error:
+                problems.append(str(error))
+
+    with client.group_consumer(settings) as consumer:
+        consumer.subscribe(["two-threads"], Intruding())
+        assert [row.value for row in read(consumer, 1)] == [b"0"]
+        consumer.unsubscribe()
+        assert consumer.assignment == frozenset()
+    assert problems == ["another call is under way: a consumer is for one thread at a time"] * 3

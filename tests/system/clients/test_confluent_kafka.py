@@ -10,8 +10,6 @@ from confluent_kafka import (
     Consumer,
     ConsumerGroupTopicPartitions,
     IsolationLevel,
-    KafkaError,
-    KafkaException,
     Message,
     Producer,
     TopicPartition,
@@ -341,12 +339,17 @@ def test_an_unknown_topic_is_rejected(kafka_bootstrap: str) -> None:
 
 
 @pytest.mark.spec("D1")
-def test_a_transactional_producer_ends_with_its_first_error(kafka_bootstrap: str) -> None:
-    """librdkafka repeats FindCoordinator until its deadline after any error that is not final. The deadline here is
-    far away: the call returns because of the response, with an error that no retry can mend."""
-    producer = Producer({"bootstrap.servers": kafka_bootstrap, "transactional.id": "t", "log_level": 2})
-    with pytest.raises(KafkaException) as failed:
-        producer.init_transactions(60)
-    error = failed.value.args[0]
-    assert error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    assert (error.fatal(), error.retriable()) == (True, False)
+def test_records_of_an_aborted_transaction_are_not_read(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
+    topic = make_topic(1)
+    producer = Producer({"bootstrap.servers": kafka_bootstrap, "transactional.id": topic, "log_level": 2})
+    producer.init_transactions(60)
+    for value, ends in ((b"aborted", producer.abort_transaction), (b"committed", producer.commit_transaction)):
+        producer.begin_transaction()
+        producer.produce(topic, value)
+        producer.flush(60)
+        ends(60)
+    consumer = reader(kafka_bootstrap, f"of-{topic}", **{"isolation.level": "read_committed"})
+    consumer.subscribe([topic])
+    read = until(lambda: [message.value() for message in consumer.consume(10, 1.0)])
+    consumer.close()
+    assert read == [b"committed"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import pytest
 from confluent_kafka import Consumer
@@ -12,9 +13,16 @@ from signalbox.common.ids import TopicPartition
 from tests.client.group_consumer.members import Group, Member, with_group
 from tests.system.clients.test_confluent_kafka import reader
 from tests.system.conftest import MakeTopic
+from tests.system.provision import java, java_class
 from tests.waiting import until_true
 
+NEEDS = (partial(java_class, "Clients.java", "clients"),)
 PARTITIONS = 6
+_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
+_ASSIGNORS = {
+    "range": "org.apache.kafka.clients.consumer.RangeAssignor",
+    "cooperative-sticky": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+}
 
 
 class LibrdkafkaMember:
@@ -50,6 +58,38 @@ class LibrdkafkaMember:
         self._stopping = True
         await self._task
         await asyncio.to_thread(self.consumer.close)
+
+
+class JavaMember:
+    """A member of the Java client 4.4.0 in a JVM of its own."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.has: set[int] = set()
+        self.values: list[bytes] = []
+        self._task = asyncio.create_task(self._read())
+
+    @classmethod
+    async def started(cls, bootstrap: str, group_id: str, topic: str, strategy: str) -> JavaMember:
+        class_path = java_class("Clients.java", "clients")
+        arguments = [*java(_QUIET), "-cp", class_path, "Clients", "member", bootstrap, topic, group_id]
+        pipe = asyncio.subprocess.PIPE
+        return cls(await asyncio.create_subprocess_exec(*arguments, _ASSIGNORS[strategy], stdin=pipe, stdout=pipe))
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        async for line in self._process.stdout:
+            name, *words = line.decode().split()
+            if name == "assigned":
+                self.has = set(map(int, words))
+            elif name == "value":
+                self.values += [word.encode() for word in words]
+
+    async def leave(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"stop\n")
+        await self._task
+        assert await self._process.wait() == 0
 
 
 def partitions_of(member: Member) -> set[int]:
@@ -100,6 +140,39 @@ def test_members_of_two_clients_share_a_group(
         finally:
             for one in theirs[1:]:
                 await one.leave()
+
+    run_mixed(kafka_bootstrap, topic, test)
+
+
+@pytest.mark.spec("R10")
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize("ours_leads", [True, False])
+def test_members_of_the_java_client_share_a_group(
+    kafka_bootstrap: str, make_topic: MakeTopic, strategy: str, ours_leads: bool
+) -> None:
+    """The first member of the group leads it. Every record is read, and the one that stays has all partitions."""
+    topic = make_topic(PARTITIONS)
+
+    async def test(group: Group) -> None:
+        ours = await group.member(partition_assignment_strategy=(strategy,), heartbeat_interval_ms=200)
+        if ours_leads:
+            ours.start(topic)
+            await until_true(lambda: len(partitions_of(ours)) == PARTITIONS)
+        theirs = await JavaMember.started(kafka_bootstrap, group.group_id, topic, strategy)
+        try:
+            await until_true(lambda: bool(theirs.has))
+            if not ours_leads:
+                ours.start(topic)
+            await until_true(lambda: len(partitions_of(ours)) == len(theirs.has) == PARTITIONS // 2)
+            assert partitions_of(ours) | theirs.has == set(range(PARTITIONS))
+            await group.produce(topic, [b"%d" % number for number in range(300)], PARTITIONS)
+            expected = {b"%d" % number for number in range(300)}
+            await until_true(lambda: {*ours.values, *theirs.values} == expected)
+            assert len(ours.values) + len(theirs.values) == len(expected), "each record once"
+        finally:
+            await theirs.leave()
+        await until_true(lambda: len(partitions_of(ours)) == PARTITIONS)
+        assert ours.failure is None
 
     run_mixed(kafka_bootstrap, topic, test)
 

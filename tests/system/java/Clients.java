@@ -1,6 +1,8 @@
 // The Java client against a running cluster. One subcommand a run; prints `name value` lines with what it saw and
 // exits with 0 only when it came to the end.
 //   clients  <bootstrap> <topic>                          idempotent producer, a group of two, Admin
+//   member   <bootstrap> <topic> <group> <assignor>       a group member until the line `stop` on stdin; `assigned 0 1`
+//                                                         after each change, `value v` for each record
 //   misroute <bootstrap> <topic>                          produces until the line `stop` on stdin, prints what failed
 
 import java.io.BufferedReader;
@@ -27,6 +29,8 @@ public class Clients {
             administer(args[1], args[2]);
         } else if (args[0].equals("misroute")) {
             misroute(args[1], args[2]);
+        } else if (args[0].equals("member")) {
+            member(args[1], args[2], args[3], args[4]);
         } else {
             throw new IllegalArgumentException(args[0]);
         }
@@ -110,6 +114,40 @@ public class Clients {
         System.out.println("consumed " + seen.size());
         System.out.println("total " + total.get());
         System.out.println("shared " + shared.get());
+    }
+
+    private static void member(String bootstrap, String topic, String group, String assignor) throws Exception {
+        AtomicBoolean stopping = new AtomicBoolean();
+        Thread input = new Thread(() -> {
+            try {
+                new BufferedReader(new InputStreamReader(System.in)).readLine();
+            } catch (java.io.IOException ended) {
+                // as `stop`
+            }
+            stopping.set(true);
+        });
+        input.setDaemon(true);
+        input.start();
+        Properties properties = properties(bootstrap);
+        properties.put("group.id", group);
+        properties.put("partition.assignment.strategy", assignor);
+        properties.put("auto.offset.reset", "earliest");
+        properties.put("heartbeat.interval.ms", "200");
+        properties.put("session.timeout.ms", "10000");
+        Set<TopicPartition> assigned = Set.of();
+        try (KafkaConsumer<String, String> consumer = new KafkaConsumer<>(properties)) {
+            consumer.subscribe(List.of(topic));
+            while (!stopping.get()) {
+                for (ConsumerRecord<String, String> record : consumer.poll(Duration.ofMillis(100)))
+                    System.out.println("value " + record.value());
+                if (!consumer.assignment().equals(assigned)) {
+                    assigned = Set.copyOf(consumer.assignment());
+                    StringBuilder line = new StringBuilder("assigned");
+                    for (TopicPartition partition : assigned) line.append(' ').append(partition.partition());
+                    System.out.println(line);
+                }
+            }
+        }
     }
 
     private static void administer(String bootstrap, String topic) throws Exception {

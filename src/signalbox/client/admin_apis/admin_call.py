@@ -27,6 +27,8 @@ RETRIED = frozenset(
         Error.COORDINATOR_LOAD_IN_PROGRESS,
         Error.COORDINATOR_NOT_AVAILABLE,
         Error.NOT_COORDINATOR,
+        Error.CONCURRENT_TRANSACTIONS,
+        Error.UNSTABLE_OFFSET_COMMIT,
         Error.THROTTLING_QUOTA_EXCEEDED,
     }
 )
@@ -72,6 +74,28 @@ class AdminCall:
             if error not in RETRIED or left_ms(deadline) <= 0:
                 raise rejection_of(error, getattr(response, "error_message", None))
             await self.client.pause(tries, deadline)
+
+    async def _known_nodes(self, node_ids: Sequence[int] | None, deadline: float) -> list[int]:
+        """The ids of these nodes, all without `node_ids`, once they are known; BROKER_NOT_AVAILABLE for another one."""
+        await self.client.some_node(deadline, set())
+        nodes = self.client.view.nodes
+        for node_id in node_ids or ():
+            if node_id not in nodes:
+                raise rejection_of(Error.BROKER_NOT_AVAILABLE, f"broker {node_id} is not among the known nodes")
+        return sorted(nodes) if node_ids is None else list(node_ids)
+
+    async def _of_each_node(self, message: Any, node_ids: Sequence[int] | None, deadline: float) -> dict[int, Any]:
+        """The response of each of these nodes, of all without `node_ids`. KafkaError when one has a top-level error
+        that is not in `RETRIED`, ClientFailure when one is down."""
+
+        async def ask(node_id: int) -> Any:
+            async def attempt() -> Any:
+                return await self.client.request(node_id, message, timeout_ms=left_ms(deadline))
+
+            return await self._retry(attempt, deadline)
+
+        chosen = await self._known_nodes(node_ids, deadline)
+        return dict(zip(chosen, await asyncio.gather(*map(ask, chosen)), strict=True))
 
     async def _each(
         self,

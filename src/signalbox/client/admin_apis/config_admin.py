@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from signalbox.client.admin_apis.admin_call import AdminCall, AdminResult, left_ms, only, result_of
-from signalbox.client.rejections import rejection_of
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from signalbox.protocol.messages.list_config_resources import ListConfigResourcesRequest
 
 
 class ConfigResource(NamedTuple):
@@ -87,11 +87,7 @@ class ConfigAdmin(AdminCall):
         )
         deadline = self.client.deadline(timeout_ms)
         if resource.type == ConfigResourceType.BROKER and resource.name.isdigit():
-            node_id = int(resource.name)
-            while node_id not in self.client.view.nodes:
-                await self.client.some_node(deadline, set())
-                if node_id not in self.client.view.nodes:
-                    raise rejection_of(Error.BROKER_NOT_AVAILABLE, f"broker {node_id} is not among the known nodes")
+            (node_id,) = await self._known_nodes([int(resource.name)], deadline)
             response = await self.client.request(node_id, request, timeout_ms=left_ms(deadline))
         else:
             response = await self.client.request_any(request, timeout_ms=left_ms(deadline))
@@ -109,6 +105,20 @@ class ConfigAdmin(AdminCall):
             )
             for entry in row.configs
         }
+
+    async def list_config_resources(
+        self, types: Sequence[ConfigResourceType] = (), *, timeout_ms: float | None = None
+    ) -> list[ConfigResource]:
+        """The resources of these types that may have configs, of all types when none are named (KIP-1142). A broker
+        before Kafka 4.1 knows only CLIENT_METRICS."""
+        request = ListConfigResourcesRequest(resource_types=[int(type_) for type_ in types])
+        response = await self._ask(request, timeout_ms)
+        known = set(ConfigResourceType)
+        return [
+            ConfigResource(ConfigResourceType(row.resource_type), row.resource_name)
+            for row in response.config_resources
+            if row.resource_type in known
+        ]
 
     async def alter_configs(
         self,

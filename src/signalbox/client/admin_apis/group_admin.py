@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,24 +60,16 @@ class CommittedOffset:
 
 
 class GroupAdmin(AdminCall):
-    async def list_groups(self, *, timeout_ms: float | None = None) -> list[GroupListing]:
-        """All groups of all brokers, by id. KafkaError when one returns an error, ClientFailure when one is down."""
-        deadline = self.client.deadline(timeout_ms)
-        await self.client.some_node(deadline, set())
-        answers = await asyncio.gather(
-            *(
-                self._retry(
-                    lambda node_id=node_id: self.client.request(  # type: ignore[misc]
-                        node_id, ListGroupsRequest(), timeout_ms=left_ms(deadline)
-                    ),
-                    deadline,
-                )
-                for node_id in self.client.view.nodes
-            )
-        )
+    async def list_groups(
+        self, *, states: Sequence[str] = (), types: Sequence[str] = (), timeout_ms: float | None = None
+    ) -> list[GroupListing]:
+        """The groups of all brokers, by id: all, or those in these states (`Stable`, …) and of these types. KafkaError
+        when one broker returns an error, ClientFailure when one is down or does not know the filter."""
+        request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
+        responses = await self._of_each_node(request, None, self.client.deadline(timeout_ms))
         listings = {
             row.group_id: GroupListing(row.group_id, row.protocol_type, row.group_state, row.group_type)
-            for response in answers
+            for response in responses.values()
             for row in response.groups
         }
         return [listings[group_id] for group_id in sorted(listings)]
@@ -129,16 +120,17 @@ class GroupAdmin(AdminCall):
         return results
 
     async def committed_offsets(
-        self, group_id: str, *, timeout_ms: float | None = None
+        self, group_id: str, *, require_stable: bool = False, timeout_ms: float | None = None
     ) -> dict[TopicPartition, CommittedOffset]:
-        """Every offset that a group has committed."""
+        """Every offset that a group has committed; with `require_stable` the call waits for open transactions that
+        commit offsets (KIP-447)."""
 
         def build(connection: ClientConnection) -> Any:
             request = OffsetFetchRequest()
             if connection.version_for(request, max_version=9) < 8:
-                return OffsetFetchRequest(group_id=group_id, topics=None)
+                return OffsetFetchRequest(group_id=group_id, topics=None, require_stable=require_stable)
             group = OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group_id, topics=None)
-            return OffsetFetchRequest(groups=[group])
+            return OffsetFetchRequest(groups=[group], require_stable=require_stable)
 
         async def attempt(node_id: int, remaining_ms: float) -> tuple[int, dict[TopicPartition, CommittedOffset]]:
             response = await self._coordinator_asked(node_id, build, remaining_ms, max_version=9)
@@ -151,7 +143,8 @@ class GroupAdmin(AdminCall):
                 for partition in topic.partitions
                 if partition.error_code == Error.NONE and partition.committed_offset >= 0
             }
-            return row.error_code, offsets
+            errors = [partition.error_code for topic in row.topics for partition in topic.partitions]
+            return Error.UNSTABLE_OFFSET_COMMIT if Error.UNSTABLE_OFFSET_COMMIT in errors else row.error_code, offsets
 
         committed: dict[TopicPartition, CommittedOffset] = await self._at_coordinator(group_id, attempt, timeout_ms)
         return committed
@@ -188,16 +181,18 @@ class GroupAdmin(AdminCall):
 
     async def _at_coordinator(
         self,
-        group_id: str,
+        key: str,
         attempt: Callable[[int, float], Awaitable[tuple[int, Any]]],
         timeout_ms: float | None,
+        key_type: int = GROUP,
     ) -> Any:
-        """The result of `attempt(node id, ms left)` at the group's coordinator, looked up before each attempt."""
+        """The result of `attempt(node id, ms left)` at the coordinator of a group or transactional id, looked up before
+        each attempt."""
         deadline = self.client.deadline(timeout_ms)
         tries = 0
         while True:
             try:
-                node_id = await find_coordinator(self.client, group_id, timeout_ms=left_ms(deadline))
+                node_id = await find_coordinator(self.client, key, key_type, timeout_ms=left_ms(deadline))
                 error_code, result = await attempt(node_id, left_ms(deadline))
                 if error_code == Error.NONE:
                     return result

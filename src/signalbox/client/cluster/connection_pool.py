@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from signalbox.client.client_metrics import ConnectionCounts, Metrics, Traffic
 from signalbox.client.connection.connection import ClientConnection, connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import ConnectionKey, Identity, Node, Purpose
-from signalbox.client.failures import ClientFailure, ConnectFailed
+from signalbox.client.failures import AuthenticationRejected, ClientFailure, ConnectFailed
 from signalbox.common.backoff import Backoff
 
 IdentityOf = Callable[[int], Identity | None]
@@ -42,6 +43,9 @@ class ConnectionPool:
         self._open: dict[ConnectionKey, ClientConnection] = {}
         self._opening: dict[ConnectionKey, asyncio.Task[ClientConnection]] = {}
         self._backoffs: dict[int, _ReconnectBackoff] = {}
+        self._counts = ConnectionCounts()
+        self._alive: set[ClientConnection] = set()
+        self._old_traffic = Traffic()  # of connections that have ended
 
     async def get(self, node: Node, purpose: Purpose = Purpose.REQUESTS) -> ClientConnection:
         """An open connection to `node`; ConnectFailed and its subclasses when none can be opened."""
@@ -70,12 +74,28 @@ class ConnectionPool:
         backoff = self._backoffs.setdefault(node.node_id, _ReconnectBackoff(self._backoff_ms, self._backoff_max_ms))
         try:
             connection = await connect(node.address, self._settings, self._identity_of(node.node_id))
-        except ConnectFailed:
+        except ConnectFailed as failure:
+            self._counts.failed_authentications += isinstance(failure, AuthenticationRejected)
             backoff.until = asyncio.get_running_loop().time() + backoff.grow() / 1000
             raise
         self._backoffs.pop(node.node_id, None)
         self._open[key] = connection
+        self._counts.created += 1
+        self._alive.add(connection)
+        connection.on_closed(lambda: self._ended(connection))
         return connection
+
+    def _ended(self, connection: ClientConnection) -> None:
+        self._counts.closed += 1
+        self._alive.discard(connection)
+        self._old_traffic.merge(connection.traffic)
+
+    def metrics(self) -> Metrics:
+        """The metrics of all connections that this pool has had."""
+        traffic = Traffic()
+        for one in (self._old_traffic, *(connection.traffic for connection in self._alive)):
+            traffic.merge(one)
+        return {**self._counts.as_metrics(), **traffic.as_metrics()}
 
     def _opened(self, key: ConnectionKey, task: asyncio.Task[ClientConnection]) -> None:
         if self._opening.get(key) is task:

@@ -47,6 +47,8 @@ class MetadataUpdater:
         )
         self.seeds = Seeds(settings.bootstrap, connections)
         self.topics: set[str] = set()
+        self.has_all_topics = False  # the view has every topic of the cluster, because `request_all_topics` was called
+        self._wants_all_topics = False
         self.last_failure: ClientFailure | None = None
         self.final_failure: ClientFailure | None = None  # of the last round over the bootstrap servers
         self._loop = asyncio.get_running_loop()
@@ -81,6 +83,17 @@ class MetadataUpdater:
         now = self._loop.time()
         self._refresh_at = min(self._refresh_at, now if fresh else now + self._backoff.last / 1000)
         self._wake.set()
+
+    def request_all_topics(self) -> None:
+        """Request every topic of the cluster from now on; `has_all_topics` when the view has them."""
+        if not self._wants_all_topics:
+            self._wants_all_topics = True
+            self._refresh_at = self._loop.time()
+            self._wake.set()
+
+    def request_named_topics(self) -> None:
+        """Request only `topics` from now on, the default."""
+        self._wants_all_topics = self.has_all_topics = False
 
     def is_usable(self, node: Node) -> bool:
         """Whether `node` may get requests now. Not while it is quarantined or in its reconnect backoff."""
@@ -156,8 +169,9 @@ class MetadataUpdater:
             return
 
     def _request(self) -> MetadataRequest:
+        named = [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(self.topics)]
         return MetadataRequest(
-            topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(self.topics)],
+            topics=None if self._wants_all_topics else named,
             allow_auto_topic_creation=self.settings.allow_auto_create_topics,
         )
 
@@ -165,13 +179,14 @@ class MetadataUpdater:
         """One round over the bootstrap servers; while the cluster is known, only to find better addresses in it."""
         generation = self.rebootstrap.generation
         only_looking = self.rebootstrap.phase is not Phase.BOOTSTRAP
-        async with aclosing(self.seeds.ask(self._request(), _METADATA_TIMEOUT_MS)) as answers:
+        request = self._request()
+        async with aclosing(self.seeds.ask(request, _METADATA_TIMEOUT_MS)) as answers:
             async for _, response in answers:
                 if generation != self.rebootstrap.generation:
                     return
                 if only_looking and response.cluster_id != self.rebootstrap.cluster_id:
                     continue
-                if self._handle_metadata(generation, response) is Action.ADOPT:
+                if self._handle_metadata(generation, request, response) is Action.ADOPT:
                     return
         if not only_looking:
             self.last_failure = self.seeds.last_failure
@@ -188,9 +203,10 @@ class MetadataUpdater:
             self._retry_later()
             self._execute(self.rebootstrap.no_usable_node(self.now_ms()))
             return
+        request = self._request()
         try:
             connection = await self.pool.get(node, Purpose.METADATA)
-            response = await connection.request(self._request(), timeout_ms=_METADATA_TIMEOUT_MS)
+            response = await connection.request(request, timeout_ms=_METADATA_TIMEOUT_MS)
         except Misrouted:
             self.note_misroute(node, generation)
             self._retry_later()
@@ -199,10 +215,10 @@ class MetadataUpdater:
             self._retry_later()
             self._execute(self.rebootstrap.metadata_failed(generation, self.now_ms()))
         else:
-            if self._handle_metadata(generation, response) is not Action.ADOPT:
+            if self._handle_metadata(generation, request, response) is not Action.ADOPT:
                 self._retry_later()
 
-    def _handle_metadata(self, generation: int, response: object) -> Action:
+    def _handle_metadata(self, generation: int, request: MetadataRequest, response: object) -> Action:
         """Pass a Metadata response to the state machine and execute its action."""
         cluster_id, brokers = response.cluster_id, response.brokers  # type: ignore[attr-defined]
         error_code = response.error_code  # type: ignore[attr-defined]
@@ -210,12 +226,17 @@ class MetadataUpdater:
         action = self.rebootstrap.metadata_received(generation, cluster_id, len(brokers), error_code, self.now_ms())
         if action is Action.ADOPT:
             self.view.adopt(response)
+            if request.topics is None:
+                names = {topic.name for topic in response.topics}  # type: ignore[attr-defined]
+                self.view.retain(names, self.topics)
+            self.has_all_topics = self._wants_all_topics and request.topics is None
             if before != cluster_id:
                 log.info("Cluster metadata updated (cluster id=%s, brokers=%d)", cluster_id, len(brokers))
             self.quarantine.retain({(node.node_id, node.address) for node in self.view.nodes.values()})
             self.final_failure = None
             self._backoff.reset()
-            self._refresh_at = self._loop.time() + self.settings.metadata_max_age_ms / 1000
+            is_due = self._wants_all_topics and not self.has_all_topics  # asked for while this request was in flight
+            self._refresh_at = self._loop.time() + (0 if is_due else self.settings.metadata_max_age_ms / 1000)
             self._notify()
         else:
             self._execute(action)
@@ -235,6 +256,7 @@ class MetadataUpdater:
             log.warning("Rebootstrapping from the bootstrap servers: %s", self.last_failure or "no usable node")
             self.pool.drop_all("starting over from the bootstrap servers")
             self.view.forget()
+            self.has_all_topics = False
             self._notify()
         elif action is Action.QUARANTINE and node is not None:
             log.error(

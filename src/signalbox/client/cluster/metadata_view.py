@@ -6,7 +6,7 @@ leader epoch never overwrites a newer one (KIP-320), so a broker with old metada
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -59,6 +59,11 @@ class MetadataView:
             if topic.name is None:
                 continue
             self.topics[topic.name] = self._updated_topic(topic)
+
+    def retain(self, names: Set[str], requested: Set[str]) -> None:
+        """A response for all topics listed `names`: others do not exist. Those of `requested` stay, with that error."""
+        missing = {name: TopicView(name, error_code=Error.UNKNOWN_TOPIC_OR_PARTITION) for name in requested - names}
+        self.topics = {name: topic for name, topic in self.topics.items() if name in names} | missing
 
     def _updated_topic(self, topic: Any) -> TopicView:
         current = self.topics.get(topic.name)

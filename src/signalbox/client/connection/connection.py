@@ -11,14 +11,16 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from signalbox.client.client_metrics import Traffic
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.frame_stream import FrameStream
 from signalbox.client.connection.handshake import LEAVING, handshake, login_ready, seconds_until_session_end
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.connection.stream_opener import StreamOpener
 from signalbox.client.connection.wire_frames import ApiRanges, Chunk, api_key_of, decode_response, encode_request
-from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke
+from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke, VersionUnsupported
 from signalbox.protocol.api_table import API_TABLE
+from signalbox.protocol.codec_errors import EncodeError, StringTooLong
 
 _LEAVE_AGAIN_S = 0.05
 
@@ -44,6 +46,11 @@ class ClientConnection:
     def in_flight(self) -> int:
         """The number of requests without a response yet."""
         return len(self._stream.waiting)
+
+    @property
+    def traffic(self) -> Traffic:
+        """What was sent and received, the handshake included."""
+        return self._stream.traffic
 
     @property
     def failure(self) -> ClientFailure | None:
@@ -85,10 +92,16 @@ class ClientConnection:
             raise failure from error
 
     def send(self, message: Any, version: int, timeout_ms: float | None = None) -> asyncio.Future[Chunk]:
-        """Send `message` now; the future gets the undecoded response payload."""
+        """Send `message` now; the future gets the undecoded response payload. VersionUnsupported when `version` does
+        not have a field that is set."""
         correlation_id = self._correlation_id
         self._correlation_id = (correlation_id + 1) & 0x7FFF_FFFF
-        chunks = encode_request(message, version, correlation_id, self._settings.client_id)
+        try:
+            chunks = encode_request(message, version, correlation_id, self._settings.client_id)
+        except StringTooLong:
+            raise
+        except EncodeError as error:
+            raise VersionUnsupported(f"the broker does not have what the request needs: {error}") from error
         return self._stream.send(chunks, correlation_id, timeout_ms or self._settings.request_timeout_ms)
 
     def one_write(self) -> AbstractContextManager[None]:

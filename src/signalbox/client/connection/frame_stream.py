@@ -11,6 +11,7 @@ import socket
 from collections import deque
 from contextlib import AbstractContextManager
 
+from signalbox.client.client_metrics import Traffic
 from signalbox.client.connection.node import Address
 from signalbox.client.connection.wire_frames import Chunk
 from signalbox.client.failures import ClientFailure, ConnectionLost, PeerBroke
@@ -20,15 +21,18 @@ from signalbox.transport.frame_reader import MIN_RESPONSE_BYTES, FrameSizeError
 from signalbox.transport.outbound_stream import OutboundStream
 from signalbox.transport.tls.tls_session import TlsSession
 
+_LENGTH_BYTES = 4
+
 
 class _Waiting:
     """A request in flight: the future of its response and the timer of its deadline."""
 
-    __slots__ = ("correlation_id", "future", "timer")
+    __slots__ = ("correlation_id", "future", "sent_at", "timer")
 
-    def __init__(self, correlation_id: int, future: asyncio.Future[Chunk]) -> None:
+    def __init__(self, correlation_id: int, future: asyncio.Future[Chunk], sent_at: float) -> None:
         self.correlation_id = correlation_id
         self.future = future
+        self.sent_at = sent_at
         self.timer: asyncio.TimerHandle | None = None
 
 
@@ -40,6 +44,7 @@ class FrameStream:
         self.loop = asyncio.get_running_loop()
         self.closed: asyncio.Future[ClientFailure] = self.loop.create_future()
         self.waiting: deque[_Waiting] = deque()
+        self.traffic = Traffic()
         self._channel = OutboundStream(max_frame_bytes, tls)
         self._channel.on_frame = self._on_frame
         self._channel.on_closed = self._on_closed
@@ -72,6 +77,9 @@ class FrameStream:
             self.fail(PeerBroke(self.address, "frame", text))
             return
         self.waiting.popleft()
+        self.traffic.responses += 1
+        self.traffic.incoming_bytes += len(payload) + _LENGTH_BYTES
+        self.traffic.latency_ms.record((self.loop.time() - waiting.sent_at) * 1000)
         if waiting.timer is not None:
             waiting.timer.cancel()
         if not waiting.future.done():
@@ -85,12 +93,14 @@ class FrameStream:
 
     def send(self, chunks: list[Chunk], correlation_id: int, timeout_ms: float) -> asyncio.Future[Chunk]:
         """Send one request; the future gets the response payload."""
-        waiting = _Waiting(correlation_id, self.loop.create_future())
+        waiting = _Waiting(correlation_id, self.loop.create_future(), self.loop.time())
         if self.closed.done():
             waiting.future.set_exception(self.closed.result())
             return waiting.future
         self.waiting.append(waiting)
         waiting.timer = self.loop.call_later(timeout_ms / 1000, self._overdue, correlation_id, timeout_ms)
+        self.traffic.requests += 1
+        self.traffic.outgoing_bytes += sum(map(len, chunks)) + _LENGTH_BYTES
         self._channel.send_frame(chunks)
         return waiting.future
 

@@ -65,6 +65,8 @@ class AssignedPartitions:
         self._unpositioned -= partitions
         self._paused_early -= partitions
         self._consumer.remove(partitions)
+        if not self.assigned:
+            self._failure = None
 
     def find_positions(self) -> None:
         """Begin to read new partitions, in the background. NoCommittedOffset or RequestRejected: why that failed."""

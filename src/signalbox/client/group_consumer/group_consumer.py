@@ -12,12 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from signalbox.client.admin_apis.admin_call import left_ms
 from signalbox.client.admin_apis.group_admin import CommittedOffset
+from signalbox.client.client_metrics import Metrics
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import ConsumedRecord, Consumer
@@ -29,9 +33,8 @@ from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.group_consumer.heartbeats import Heartbeats
 from signalbox.client.group_consumer.membership import NO_MEMBER_ID, Membership
 from signalbox.client.group_consumer.rebalance import Rebalance
-from signalbox.client.rejections import topic_rejection
+from signalbox.client.group_consumer.subscription import Subscription
 from signalbox.common.ids import TopicPartition
-from signalbox.protocol.error_table import Error
 
 log = logging.getLogger("signalbox.client")
 
@@ -56,12 +59,12 @@ class GroupConsumer:
         self._partitions = AssignedPartitions(client, self._consumer, self._offsets, settings, self._changed.set)
         self._rebalance = Rebalance(client, self._requests, self._membership, settings)
         self._heartbeats: Heartbeats | None = None
-        self._topics: frozenset[str] = frozenset()
-        self._listener = RebalanceListener()
+        self._subscription = Subscription(client)
         self._joining: asyncio.Task[frozenset[TopicPartition] | None] | None = None
         self._joining_topics: frozenset[str] = frozenset()
         self._reason: str | None = None
         self._steps: deque[Callable[[], Awaitable[None]]] = deque()
+        self._in_use = False
         self._closed = False
 
     @classmethod
@@ -78,17 +81,48 @@ class GroupConsumer:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def subscribe(self, topics: Iterable[str], listener: RebalanceListener | None = None) -> None:
-        """Consume these topics, in place of those before. The next `poll` joins the group."""
-        self._topics = frozenset(topics)
-        self._listener = listener or RebalanceListener()
+    def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
+        """Consume these topics, or all that a compiled pattern matches, in place of those before. The next `poll` joins
+        the group."""
+        self._subscription.set(topics, listener)
+        self._needs_join("the subscription changed")
+
+    async def unsubscribe(self, *, timeout_ms: float = 30_000) -> None:
+        """Consume no topics: as `close`, but the consumer may subscribe again. RuntimeError during another `poll`."""
+        with self._exclusive("unsubscribe"):
+            try:
+                await self._end_membership("the consumer unsubscribed from all topics", timeout_ms)
+            finally:
+                self._partitions.drop(self.assignment)
+                self._steps.clear()
+                self._membership.unsubscribed()
+                self._subscription.clear()
+
+    def _needs_join(self, reason: str) -> None:
         self._membership.needs_join = True
-        self._reason = "the subscription changed"
-        self._client.metadata_updater.refresh_soon(self._topics)
+        self._reason = reason
+
+    @contextmanager
+    def _exclusive(self, method: str) -> Iterator[None]:
+        """Only one task at a time may be inside, as in the Java client."""
+        if self._closed:
+            raise RuntimeError("the consumer is closed")
+        if self._in_use:
+            raise RuntimeError(f"{method} was called while another call is under way: a consumer is for one task")
+        self._in_use = True
+        try:
+            yield
+        finally:
+            self._in_use = False
+
+    def metrics(self) -> Metrics:
+        """Kafka's metrics of this consumer and its membership, by name."""
+        return {**self._consumer.metrics(), **self._requests.metrics.as_metrics()}
 
     @property
     def subscription(self) -> frozenset[str]:
-        return self._topics
+        """The topics, with a pattern those that it matches."""
+        return self._subscription.topics
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
@@ -109,25 +143,26 @@ class GroupConsumer:
         """The next records, at most `max_records`; empty when none arrived in time.
 
         A RequestRejected: authorization of group or topic, MemberFenced, CORRUPT_MESSAGE; NoCommittedOffset;
-        AuthenticationRejected. RuntimeError without a subscription, and after `close`."""
-        if self._closed:
-            raise RuntimeError("the consumer is closed")
-        if not self._topics:
-            raise RuntimeError("the consumer is not subscribed to topics")
-        heartbeats = self._started_heartbeats()
-        deadline = self._client.deadline(timeout_ms)
-        heartbeats.polled()
-        heartbeats.polling = True
-        try:
-            while True:
-                self._changed.clear()
-                await self._advance(heartbeats)
-                records = await self._next_records(deadline, max_records)
-                if records or left_ms(deadline) <= 0:
-                    return records
-        finally:
+        AuthenticationRejected. RuntimeError without a subscription, after `close`, and while another task polls."""
+        with self._exclusive("poll"):
+            if self._subscription.is_empty:
+                raise RuntimeError("the consumer is not subscribed to topics")
+            heartbeats = self._started_heartbeats()
             heartbeats.polled()
-            heartbeats.polling = False
+            heartbeats.polling = True
+            try:
+                return await self._poll(heartbeats, self._client.deadline(timeout_ms), max_records)
+            finally:
+                heartbeats.polled()
+                heartbeats.polling = False
+
+    async def _poll(self, heartbeats: Heartbeats, deadline: float, max_records: int) -> list[ConsumedRecord]:
+        while True:
+            self._changed.clear()
+            await self._advance(heartbeats, deadline)
+            records = await self._next_records(deadline, max_records)
+            if records or left_ms(deadline) <= 0:
+                return records
 
     def _started_heartbeats(self) -> Heartbeats:
         if self._heartbeats is None:
@@ -135,45 +170,46 @@ class GroupConsumer:
             self._heartbeats.start()
         return self._heartbeats
 
-    async def _advance(self, heartbeats: Heartbeats) -> None:
+    async def _advance(self, heartbeats: Heartbeats, deadline: float) -> None:
         """Take what is due before records: failures, lost partitions, the end and the beginning of a rebalance."""
         heartbeats.raise_failure()
-        self._check_topics()
+        self._subscription.check()
         if self._membership.lost:
             await self._lose()
         if self._joining is not None and self._joining.done():
             task, self._joining = self._joining, None
             await self._joined(task.result())
         await self._take_steps()
-        if self._joining is None and (self._membership.needs_join or self._topics_changed()):
-            await self._prepare_join()
-            owned, self._joining_topics = self._partitions.assigned, self._topics
-            self._joining = asyncio.get_running_loop().create_task(
-                self._rebalance.run(self._topics, owned, self._reason), name="group rebalance"
-            )
-            self._joining.add_done_callback(lambda _: self._changed.set())
+        must_join = self._joining is None and (self._topics_changed() or self._membership.needs_join)
+        if must_join and await self._subscription.known(min(deadline, self._client.deadline(_WAIT_SLICE_MS))):
+            await self._join()
         self._partitions.find_positions()
         self._partitions.commit_if_due()
 
-    def _check_topics(self) -> None:
-        """A topic with a final error ends `poll`. A topic that does not exist is waited for."""
-        view = self._client.view.topics
-        for topic in self._topics & view.keys():
-            error = Error.of(view[topic].error_code)
-            if error not in (Error.NONE, Error.UNKNOWN_SERVER_ERROR) and not error.retriable:
-                raise topic_rejection(error, f"topic {topic}")
-
     def _topics_changed(self) -> bool:
+        if self._subscription.match():
+            self._needs_join("the topics that match the subscription changed")
+            return True
         if not self._rebalance.counts_changed():
             return False
         self._reason = "the number of partitions changed"
         return True
 
+    async def _join(self) -> None:
+        await self._prepare_join()
+        topics = self._joining_topics = self._subscription.topics
+        metrics = self._requests.metrics
+        rebalance = metrics.timed(
+            metrics.rebalance_ms, self._rebalance.run(topics, self._partitions.assigned, self._reason)
+        )
+        self._joining = asyncio.get_running_loop().create_task(rebalance, name="group rebalance")
+        self._joining.add_done_callback(lambda _: self._changed.set())
+
     async def _prepare_join(self) -> None:
         """Before JoinGroup: commit, and give up what a rebalance takes away in any case."""
         revoked = self._partitions.assigned
         if self._settings.cooperative:
-            revoked = frozenset(row for row in revoked if row.topic not in self._topics)
+            revoked = frozenset(row for row in revoked if row.topic not in self._subscription.topics)
         await self._partitions.commit_now()
         if self._membership.lost:  # the commit was rejected
             await self._lose()
@@ -184,10 +220,11 @@ class GroupConsumer:
         """A rebalance is over. None: the membership was lost, `_advance` joins again; so it does if the membership was
         lost after the rebalance."""
         if assigned is None or not self._membership.is_member:
+            self._requests.metrics.failed_rebalances += 1
             await self._lose()
             return
         self._reason = None
-        if self._topics != self._joining_topics:  # subscribed to others meanwhile
+        if self._subscription.topics != self._joining_topics:  # subscribed to others meanwhile
             self._membership.needs_join = True
         owned = self._partitions.assigned
         revoked, added = owned - assigned, assigned - owned
@@ -217,13 +254,13 @@ class GroupConsumer:
 
     async def _revoke(self, partitions: frozenset[TopicPartition]) -> None:
         try:
-            await self._listener.on_revoked(partitions)
+            await self._subscription.listener.on_revoked(partitions)
         finally:
             self._partitions.drop(partitions)
 
     async def _assign(self, partitions: frozenset[TopicPartition]) -> None:
         self._partitions.add(partitions)
-        await self._listener.on_assigned(partitions)
+        await self._subscription.listener.on_assigned(partitions)
 
     async def _lose(self) -> None:
         self._membership.lost = False
@@ -231,7 +268,7 @@ class GroupConsumer:
         lost = self._partitions.assigned
         if lost:
             self._partitions.drop(lost)
-            await self._listener.on_lost(lost)
+            await self._subscription.listener.on_lost(lost)
 
     async def _next_records(self, deadline: float, max_records: int) -> list[ConsumedRecord]:
         """Records, or an empty list when a rebalance or a lost membership needs `_advance`, or after a short time."""
@@ -297,17 +334,8 @@ class GroupConsumer:
         if self._closed:
             return
         self._closed = True
-        deadline = self._client.deadline(timeout_ms)
-        failures = []
         try:
-            await self._stop_joining(deadline)
-            for step in (self._give_up, self._leave):  # without LeaveGroup the others wait for the session timeout
-                try:
-                    await step(deadline)
-                except ClientFailure as failure:
-                    log.info("Member could not leave group %s: %s", self._settings.group_id, failure)
-                except Exception as error:
-                    failures.append(error)
+            await self._end_membership("the consumer is closed", timeout_ms)
         finally:
             await self._partitions.close()
             self._partitions.drop(self.assignment)
@@ -316,6 +344,19 @@ class GroupConsumer:
             await self._consumer.close()
             if self._owns_client:
                 await self._client.close()
+
+    async def _end_membership(self, reason: str, timeout_ms: float) -> None:
+        """Commit, revoke and leave. Another exception than a ClientFailure is raised when all is done."""
+        deadline = self._client.deadline(timeout_ms)
+        failures = []
+        await self._stop_joining(deadline)
+        for step in (self._give_up, partial(self._leave, reason)):
+            try:  # both: without LeaveGroup the others wait for the session timeout
+                await step(deadline)
+            except ClientFailure as failure:
+                log.info("Member could not leave group %s: %s", self._settings.group_id, failure)
+            except Exception as error:
+                failures.append(error)
         if failures:
             raise failures[0]
 
@@ -326,11 +367,11 @@ class GroupConsumer:
             if self._membership.lost:
                 await self._lose()
             elif self.assignment:
-                await self._listener.on_revoked(self.assignment)
+                await self._subscription.listener.on_revoked(self.assignment)
 
-    async def _leave(self, deadline: float) -> None:
+    async def _leave(self, reason: str, deadline: float) -> None:
         if self._membership.member_id != NO_MEMBER_ID and self._settings.group_instance_id is None:
-            await self._requests.leave("the consumer is closed", max(left_ms(deadline), _LEAVE_MS))
+            await self._requests.leave(reason, max(left_ms(deadline), _LEAVE_MS))
 
     async def _stop_joining(self, deadline: float) -> None:
         """End a rebalance that is under way. The coordinator gives a new member its id at once, and then expects it to

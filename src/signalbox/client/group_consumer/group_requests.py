@@ -15,6 +15,7 @@ from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import ClientFailure
+from signalbox.client.group_consumer.coordinator_metrics import CoordinatorMetrics
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.group_consumer.member_subscription import by_topic
 from signalbox.client.group_consumer.membership import Membership
@@ -40,6 +41,7 @@ class GroupRequests:
         self._client = client
         self._settings = settings
         self._membership = membership
+        self.metrics = CoordinatorMetrics()
         self._coordinator: tuple[int, int] | None = None  # node id, and the rebootstraps before it was found
 
     async def coordinator(self, timeout_ms: float | None = None) -> int:
@@ -69,7 +71,8 @@ class GroupRequests:
             ],
             reason=reason,
         )
-        return await self._ask(request, Purpose.GROUP, settings.max_poll_interval_ms + _JOIN_MARGIN_MS)
+        response = self._ask(request, Purpose.GROUP, settings.max_poll_interval_ms + _JOIN_MARGIN_MS)
+        return await self.metrics.timed(self.metrics.join_ms, response)
 
     async def sync(self, assignments: Mapping[str, bytes]) -> Any:
         """SyncGroupResponse, when the leader has sent the assignments; they are empty for the other members."""
@@ -86,7 +89,8 @@ class GroupRequests:
                 for member_id, assignment in assignments.items()
             ],
         )
-        return await self._ask(request, Purpose.GROUP, self._settings.max_poll_interval_ms + _JOIN_MARGIN_MS)
+        response = self._ask(request, Purpose.GROUP, self._settings.max_poll_interval_ms + _JOIN_MARGIN_MS)
+        return await self.metrics.timed(self.metrics.sync_ms, response)
 
     async def heartbeat(self) -> Any:
         membership = self._membership
@@ -96,7 +100,7 @@ class GroupRequests:
             member_id=membership.member_id,
             group_instance_id=membership.group_instance_id,
         )
-        return await self._ask(request, Purpose.GROUP)
+        return await self.metrics.timed(self.metrics.heartbeat_ms, self._ask(request, Purpose.GROUP))
 
     async def leave(self, reason: str, timeout_ms: float) -> Any:
         """Leave the group. On the commits' connection: a JoinGroup may wait on the other one."""
@@ -127,7 +131,8 @@ class GroupRequests:
             group_instance_id=membership.group_instance_id,
             topics=topics,
         )
-        response = await self._ask(request, Purpose.COORDINATOR, timeout_ms, _BY_NAME)
+        asked = self._ask(request, Purpose.COORDINATOR, timeout_ms, _BY_NAME)
+        response = await self.metrics.timed(self.metrics.commit_ms, asked)
         return {
             TopicPartition(topic.name, row.partition_index): row.error_code
             for topic in response.topics

@@ -102,6 +102,11 @@ class Membership:
         self._lose()
         self.member_id = NO_MEMBER_ID
 
+    def unsubscribed(self) -> None:
+        """The member has left with its partitions revoked: it has lost nothing."""
+        self.left()
+        self.lost = False
+
     def _lose(self) -> None:
         self.lost = self.lost or self.is_member
         self.generation, self.protocol = NO_GENERATION, None

@@ -20,7 +20,7 @@ from signalbox.client.group_consumer.member_subscription import (
     encode_assignment,
     encode_subscription,
 )
-from signalbox.client.group_consumer.membership import Membership, Reaction, Step, reaction_to
+from signalbox.client.group_consumer.membership import NO_MEMBER_ID, Membership, Reaction, Step, reaction_to
 from signalbox.client.group_consumer.range_assignor import ASSIGNORS, assignors_of
 from signalbox.client.rejections import is_final, rejection_of
 from signalbox.common.ids import TopicPartition
@@ -31,7 +31,7 @@ log = logging.getLogger("signalbox.client")
 
 class Rebalance:
     """For one member. The leader remembers the topics that it assigned: when they change, it joins again.
-    `has_member_id` is set once the coordinator has given the member its first id."""
+    `has_member_id` is set when the coordinator has given the member its id."""
 
     def __init__(
         self, client: ClusterClient, requests: GroupRequests, membership: Membership, settings: GroupConsumerSettings
@@ -73,6 +73,8 @@ class Rebalance:
         self, topics: frozenset[str], owned: frozenset[TopicPartition], assigned_in: int, reason: str | None
     ) -> tuple[frozenset[TopicPartition] | None, Reaction]:
         membership = self._membership
+        if membership.member_id == NO_MEMBER_ID:
+            self.has_member_id.clear()
         mine = MemberSubscription(
             member_id=membership.member_id,
             topics=topics,
@@ -143,6 +145,7 @@ class Rebalance:
         wanted = sorted(topics)
         updater = self._client.metadata_updater
         deadline = self._client.deadline(self._settings.session_timeout_ms)
+        updater.refresh_soon(wanted)  # a leader watches the topics of all members
         while not all(topic in updater.view.topics for topic in wanted):
             updater.refresh_soon(wanted)
             await updater.view_changed(min(deadline, asyncio.get_running_loop().time() + 0.1))

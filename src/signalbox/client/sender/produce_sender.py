@@ -13,6 +13,7 @@ from signalbox.client.rejections import is_final, rejection_of, topic_rejection
 from signalbox.client.sender.batch_action import NOT_APPENDED, BatchAction, action_after
 from signalbox.client.sender.produce_exchange import ProducerIds, Sending, answers_by_partition, produce_request
 from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
+from signalbox.client.sender.producer_metrics import ProducerMetrics
 from signalbox.common.backoff import backoff_after
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
@@ -37,6 +38,7 @@ class ProduceSender:
         self._ids = ProducerIds(client)
         self._wake = asyncio.Event()
         self._flushes = 0
+        self.metrics = ProducerMetrics()
         self._requests: dict[int, asyncio.Task[None]] = {}
         self._task: asyncio.Task[None] | None = None
 
@@ -108,11 +110,11 @@ class ProduceSender:
             self._fail(queue, topic_rejection(error, f"topic {queue.partition.topic}"))
         return True
 
-    @staticmethod
-    def _fail(queue: PartitionQueue, failure: Exception) -> None:
+    def _fail(self, queue: PartitionQueue, failure: Exception) -> None:
         """Give up the first batch of a queue."""
         batch = queue.batches[0]
         queue.given_up(batch)
+        self.metrics.failed(batch)
         batch.fail(failure)
 
     def _why_not(self, partition: TopicPartition, leader_id: int | None) -> Exception:
@@ -137,13 +139,12 @@ class ProduceSender:
         for queue in self._queues.values():
             while queue.batches and not queue.in_flight and queue.batches[0].deadline <= now:
                 batch = queue.batches[0]
-                queue.given_up(batch)
                 failure = DeadlinePassed(
                     f"{len(batch.records)} records for {queue.partition} were not acknowledged within the delivery "
                     f"timeout: {batch.last_failure or 'no broker future'}"
                 )
                 failure.__cause__ = batch.last_failure
-                batch.fail(failure)
+                self._fail(queue, failure)
 
     async def _identity_for(self, ready: dict[int, Sending]) -> ProducerIdentity | None:
         """The identity for new sequences; None when no producer id can be obtained now. A final error, for example
@@ -172,8 +173,11 @@ class ProduceSender:
     async def _send(self, node_id: int, sending: Sending) -> None:
         settings = self._client.settings
         request = produce_request(sending, self._client.view, self._compression, settings.request_timeout_ms)
+        began = asyncio.get_running_loop().time()
+        self.metrics.sent([batch for _, batch in sending], self._compression, began)
         try:
             response = await self._client.request(node_id, request)
+            self.metrics.answered(asyncio.get_running_loop().time() - began)
         except ClientFailure as failure:
             self._failed(sending, failure)
         else:

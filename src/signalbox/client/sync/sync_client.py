@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 from weakref import WeakSet
 
 from signalbox.client.admin import AdminClient
+from signalbox.client.client_metrics import Metrics
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import ConsumerSettings
@@ -51,6 +52,10 @@ class SyncClient:
     def call(self, method: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of a method of `admin`."""
         return self._thread.call(method, *args, **kwargs)
+
+    def metrics(self) -> Metrics:
+        """As ClusterClient.metrics: of `admin`, the producers and the consumers by assignment."""
+        return self._thread.run(self._client.metrics)
 
     def producer(self, settings: ProducerSettings | None = None) -> SyncProducer:
         return SyncProducer(self._thread, self._client, settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from signalbox.client.client_metrics import Metrics
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import ConsumedRecord, Consumer, ConsumerSettings
 from signalbox.client.sync.event_loop_thread import EventLoopThread
@@ -56,6 +57,10 @@ class SyncConsumer:
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """As Consumer.resume."""
         self._thread.run(self._consumer.resume, partitions)
+
+    def metrics(self) -> Metrics:
+        """As Consumer.metrics."""
+        return self._thread.run(self._consumer.metrics)
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import re
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
 from signalbox.client.admin_apis.group_admin import CommittedOffset
+from signalbox.client.client_metrics import Metrics
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import ConsumedRecord
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
@@ -19,7 +22,6 @@ from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.sync.event_loop_thread import EventLoopThread
 from signalbox.common.ids import TopicPartition
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 _Partitions = frozenset[TopicPartition]
@@ -68,6 +70,8 @@ class SyncGroupConsumer:
         self._thread = thread
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._consumer = GroupConsumer(client, settings, owns_client=True)
+        self._in_use = threading.Lock()
+        self._in_loop = asyncio.Lock()  # an interrupted call may still be ending when the next one begins
         self._thread.call(self._consumer.__aenter__)
 
     def __enter__(self) -> SyncGroupConsumer:
@@ -76,10 +80,14 @@ class SyncGroupConsumer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def subscribe(self, topics: Iterable[str], listener: SyncRebalanceListener | None = None) -> None:
+    def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: SyncRebalanceListener | None = None) -> None:
         """As GroupConsumer.subscribe."""
         handed_over = _HandedOver(listener, lambda call: self._calls.put(call)) if listener is not None else None
         self._thread.run(self._consumer.subscribe, topics, handed_over)
+
+    def unsubscribe(self, *, timeout_ms: float = 30_000) -> None:
+        """As GroupConsumer.unsubscribe."""
+        self._call_with_listener(lambda: self._consumer.unsubscribe(timeout_ms=timeout_ms))
 
     def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
         """As GroupConsumer.poll. An interrupt (Ctrl-C) loses no record: the next call returns it."""
@@ -124,18 +132,36 @@ class SyncGroupConsumer:
         """As GroupConsumer.resume."""
         self._thread.run(self._consumer.resume, partitions)
 
+    def metrics(self) -> Metrics:
+        """As GroupConsumer.metrics."""
+        return self._thread.run(self._consumer.metrics)
+
     @property
     def assignment(self) -> frozenset[TopicPartition]:
         return self._thread.run(lambda: self._consumer.assignment)
 
     def close(self, *, timeout_ms: float = 30_000) -> None:
         """As GroupConsumer.close."""
-        self._call_with_listener(self._consumer.close, timeout_ms=timeout_ms)
+        self._call_with_listener(lambda: self._consumer.close(timeout_ms=timeout_ms))
 
-    def _call_with_listener(self, method: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of a call, during which this thread executes the calls of the listener."""
+    def _call_with_listener(self, method: Callable[[], Awaitable[T]]) -> T:
+        """The result of a call, during which this thread executes the calls of the listener. RuntimeError while another
+        thread, or this one further up, is in such a call."""
+
+        async def run() -> T:
+            async with self._in_loop:
+                return await method()
+
+        if not self._in_use.acquire(blocking=False):
+            raise RuntimeError("another call is under way: a consumer is for one thread at a time")
+        try:
+            return self._wait_for(run)
+        finally:
+            self._in_use.release()
+
+    def _wait_for(self, method: Callable[[], Awaitable[T]]) -> T:
         calls = self._calls = queue.SimpleQueue()  # a new one: an interrupted call may have left its end in the old one
-        future = self._thread.submit(method, *args, **kwargs)
+        future = self._thread.submit(method)
         future.add_done_callback(lambda _: calls.put(None))
         try:
             while (call := calls.get()) is not None:

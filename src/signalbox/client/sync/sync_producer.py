@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Future
 
+from signalbox.client.client_metrics import Metrics
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.producer import Producer, ProducerSettings
 from signalbox.client.sender.producer_batch import RecordMetadata
@@ -49,6 +50,10 @@ class SyncProducer:
     def flush(self) -> None:
         """As Producer.flush."""
         self._thread.call(self._producer.flush)
+
+    def metrics(self) -> Metrics:
+        """As Producer.metrics."""
+        return self._thread.run(self._producer.metrics)
 
     def close(self) -> None:
         """As Producer.close: records that are not acknowledged fail. `flush` first to wait for them."""

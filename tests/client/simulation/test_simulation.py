@@ -1,0 +1,61 @@
+"""Whatever the order of faults: a property test over seeds, in a simulated network and in virtual time."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+
+from tests.client.simulation.story import CONNECT_TIMEOUT_MS, HEALTHY, LEADERS, Story
+from tests.client.simulation.virtual_loop import run_virtually
+
+SEEDS = range(10)
+_GRACE_S = 0.06  # a call may wait as long as this for the timeout of its own request
+_RECOVERED_S = 6.0  # of virtual time: a rebootstrap beside two bootstrap servers that do not answer
+
+
+@cache
+def story_of(seed: int) -> Story:
+    """The run of a seed, once."""
+    random.seed(seed)  # of the backoffs
+    story = Story(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        story.network.install(patch)
+        run_virtually(story.run())
+    return story
+
+
+@pytest.mark.spec("R5", "R6", "R10")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whatever_the_order_of_faults(seed: int) -> None:
+    story = story_of(seed)
+    told = "\n".join(story.faults)
+    assert story.failures == [], told
+    for index, sent in story.sent.items():
+        assert story.stored(index) == sent, f"partition {index}: lost, repeated or out of order\n{told}"
+        assert story.read(index) == sent, f"partition {index}: not read once and in order\n{told}"
+    assert max(story.overruns_s) <= _GRACE_S, told
+    assert story.rounds == 1, "one rebootstrap at a time"
+    healthy = [index for index, leader in enumerate(LEADERS) if leader == HEALTHY]
+    gaps = [
+        later - earlier
+        for index in healthy
+        for earlier, later in zip(story.acknowledged_at[index], story.acknowledged_at[index][1:], strict=False)
+    ]
+    assert max(gaps) <= _RECOVERED_S + CONNECT_TIMEOUT_MS / 1000, told
+
+
+def test_the_seeds_cause_every_kind_of_recovery() -> None:
+    """Else the property would hold because nothing happens."""
+    stories = [story_of(seed) for seed in SEEDS[:6]]
+    assert len({line.split()[1] for story in stories for line in story.faults}) == 8
+    assert sum(story.rebootstraps for story in stories) > 0
+    for cluster in ("cluster", "foreign"):
+        brokers = [broker for story in stories for broker in getattr(story, cluster).brokers.values()]
+        assert sum(broker.rejected for broker in brokers) > 0, f"no route was rejected by a node of the {cluster}"
+
+
+def test_a_seed_has_one_story() -> None:
+    first, again = story_of(0), story_of.__wrapped__(0)
+    assert (first.faults, first.acknowledged_at) == (again.faults, again.acknowledged_at)

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.files.file_names import (
-    CLEANED_FILES,
     CLEANED_SUFFIX,
     GAP_OFFSET_FILE,
     LEADER_EPOCH_FILE,
@@ -22,6 +21,7 @@ from signalbox.storage.files.file_names import (
     SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
     SWAP_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
     offset_name,
     offsets_in,
     partition_of,
@@ -313,7 +313,12 @@ class LogBody:
         order of the renames is what `interrupted_swaps.py` needs after a crash at any of them."""
         file_system, base_offset = self.directory.disk.file_system, old[0].base_offset
         new = Segment(self.folder, base_offset, self.directory.disk, self.config.index_interval_bytes)
-        paths = [new.path(suffix) for suffix in CLEANED_FILES]
+        suffixes = list(SEGMENT_SUFFIXES)
+        transaction_index_path = new.path(TRANSACTION_INDEX_SUFFIX) + CLEANED_SUFFIX
+        if not os.path.getsize(transaction_index_path):
+            file_system.remove(transaction_index_path)
+            suffixes.remove(TRANSACTION_INDEX_SUFFIX)
+        paths = [new.path(suffix) for suffix in suffixes]
         for path in paths:
             file_system.rename(path + CLEANED_SUFFIX, path + SWAP_SUFFIX)
         first = self.segments.slot_of(base_offset)

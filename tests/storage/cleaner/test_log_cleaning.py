@@ -132,7 +132,7 @@ def test_gaps_behind_the_map_do_not_make_a_log_corrupt(tmp_path: Path) -> None:
     assert log.offsets() == [0, 1, 2, 4, 5, 6]
 
 
-def test_an_undecided_transaction_is_not_cleaned(tmp_path: Path) -> None:
+def test_an_open_transaction_is_not_cleaned(tmp_path: Path) -> None:
     log = CompactedLog(tmp_path)
     log.append(keyed({"a": "1"}), keyed({"a": "2"}))
     log.append(keyed({"a": "3"}, producer=(7, 0, 0), transactional=True))
@@ -162,7 +162,7 @@ def test_a_marker_behind_the_cleanable_part_decides_its_transaction(
     assert not log.clean()
 
 
-def test_a_marker_that_is_not_committed_yet_leaves_its_transaction_undecided(tmp_path: Path) -> None:
+def test_a_transaction_whose_marker_is_not_committed_yet_is_not_cleaned(tmp_path: Path) -> None:
     log = CompactedLog(tmp_path)
     log.append(keyed({"a": "1"}), keyed({"a": "2"}))
     log.append(keyed({"a": "3"}, producer=(7, 0, 0), transactional=True))
@@ -215,7 +215,7 @@ class RecordingPass(CleaningPass):
 
 
 def test_the_last_records_of_many_producers_are_sent_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("signalbox.storage.cleaner.log_cleaning._PRODUCERS_AT_ONCE", 2)
+    monkeypatch.setattr("signalbox.storage.cleaner.log_cleaning._ROWS_AT_ONCE", 2)
     log = CompactedLog(tmp_path)
     log.append(*(keyed({"a": "1"}, producer=(number, 3, 0)) for number in range(3)))
     log.append(keyed({"a": "1"}))

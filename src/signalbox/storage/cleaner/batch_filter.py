@@ -176,4 +176,4 @@ def _empty(batch: BatchHeader) -> Cleaned:
     """The header alone: what Kafka writes for a batch of which only offsets and sequence numbers are needed."""
     attributes = batch.attributes & ~(COMPRESSION_MASK | DELETE_HORIZON_BIT)
     data = write_batch_header(batch._replace(attributes=attributes, base_timestamp=_NO_TIMESTAMP, record_count=0), b"")
-    return Cleaned(data, 0, batch.max_timestamp)
+    return Cleaned(data, 0, _NO_TIMESTAMP)  # no record has the timestamp of the header

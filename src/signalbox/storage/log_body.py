@@ -293,9 +293,10 @@ class LogBody:
         self.log_start_offset = self.recovery_point = offset
         self.forget_gaps_from(offset)
 
-    def retire(self, segments: Iterable[Segment], with_snapshots: bool = True) -> None:
-        """Takes the files of `segments` out of the log; they are removed later."""
-        suffixes = (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX) if with_snapshots else SEGMENT_SUFFIXES
+    def retire(self, segments: Iterable[Segment]) -> None:
+        """Takes the files of `segments` out of the log; they are removed later. Snapshots first: one without its segment
+        would stay."""
+        suffixes = (SNAPSHOT_SUFFIX, *SEGMENT_SUFFIXES)
         for segment in segments:
             segment.release()
             self.directory.disk.open_files.forget(segment)
@@ -323,8 +324,7 @@ class LogBody:
             file_system.rename(path + CLEANED_SUFFIX, path + SWAP_SUFFIX)
         first = self.segments.slot_of(base_offset)
         self.segments.replace_run(first, first + len(old) - 1, [new])
-        self.retire(old[:1], with_snapshots=False)  # the snapshot of this offset is still right
-        self.retire(old[1:])
+        self.retire(old)  # with snapshots: the marker of a transaction that was open there may be gone
         for path in paths:
             file_system.rename(path + SWAP_SUFFIX, path)
         new.use_existing_file(size_bytes)

@@ -286,6 +286,25 @@ def test_the_transaction_index_has_what_a_marker_is_needed_for(tmp_path: Path) -
     assert log.log.last_stable_offset == log.log.log_end_offset
 
 
+def test_no_snapshot_has_a_transaction_open_whose_marker_is_gone(tmp_path: Path) -> None:
+    config = replace(COMPACTED, segment_bytes=200, delete_retention_ms=0, min_cleanable_dirty_ratio=0.0)
+    log = CompactedLog(tmp_path, config)
+    log.append(keyed({"a": "x" * 60}), keyed({"b": "aborted"}, producer=(7, 0, 0), transactional=True))
+    log.append(keyed({"c": "x" * 50}), marker(7, commit=False))  # the snapshot at offset 2 is from before it
+    log.log.expire_producers(log.clock.now_ms() + 1, 1)
+    for number in range(3):
+        log.append(keyed({f"z{number}": "x" * 100}))
+        log.clock.advance(1)
+        assert log.clean()
+    assert log.offsets()[:3] == [0, 2, 4]
+    log.kill()
+    for path in list(tmp_path.rglob("*.snapshot")):
+        if int(path.stem) > 2:
+            path.write_bytes(b"corrupt")
+    log.open()
+    assert log.log.last_stable_offset == log.log.log_end_offset
+
+
 def test_segments_are_merged_up_to_the_segment_size(tmp_path: Path) -> None:
     log = filled(tmp_path)
     log.append(keyed({f"k{number}": None for number in range(60)}))

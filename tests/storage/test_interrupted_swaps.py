@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.files.file_system import Buffer, RealFileSystem
 from signalbox.storage.interrupted_swaps import complete_swaps
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 from tests.storage.cleaner.cleaning import CompactedLog, keyed, marker
 
 CHANGES = ("open", "pwrite", "fsync", "truncate", "rename", "remove", "sync_directory")
@@ -72,6 +74,10 @@ def filled(folder: Path, file_system: MortalFileSystem) -> CompactedLog:
     return log
 
 
+def aborted(log: CompactedLog) -> list[AbortedTransaction]:
+    return log.log.body.aborted_transactions(0, log.log.log_end_offset)
+
+
 def committed(log: CompactedLog) -> dict[str, str | None]:
     return {key: value for key, value in log.table().items() if key != "aborted"}
 
@@ -85,7 +91,9 @@ def test_a_kill_at_each_change_of_the_disk_loses_nothing(tmp_path: Path) -> None
     assert uninterrupted.clean()
     changes = uninterrupted.file_system.changes[before:]
     assert committed(uninterrupted) == expected
-    assert {"rename .swap", "rename .deleted", "rename .log", "pwrite", "fsync"} <= set(changes)
+    kept = aborted(uninterrupted)
+    assert [transaction.producer_id for transaction in kept] == [7]  # an emptied batch of it is left
+    assert {"rename .swap", "rename .deleted", "rename .log", "rename .txnindex", "pwrite", "fsync"} <= set(changes)
     for step in range(len(changes)):
         log = filled(tmp_path / f"{step}", file_system := MortalFileSystem())
         file_system.after = len(file_system.changes) + step
@@ -94,6 +102,7 @@ def test_a_kill_at_each_change_of_the_disk_loses_nothing(tmp_path: Path) -> None
         log.kill()
         survivor = CompactedLog(tmp_path / f"{step}")
         assert committed(survivor) == expected, changes[step]
+        assert aborted(survivor) == kept, changes[step]
         assert survivor.log.log_end_offset == uninterrupted.log.log_end_offset, changes[step]
         names = [path.name for path in (tmp_path / f"{step}").rglob("0*")]
         assert not [name for name in names if name.endswith((".cleaned", ".swap"))]
@@ -125,6 +134,28 @@ def test_swaps_before_the_incomplete_segment_are_completed(tmp_path: Path) -> No
     assert left(tmp_path) == [f"{0:020}.log", f"{9:020}.log"]
     assert (tmp_path / f"{0:020}.log").read_bytes() == b""
     assert (tmp_path / f"{9:020}.log").read_bytes() == b"old"
+
+
+def test_the_transaction_index_is_swapped_with_its_segment(tmp_path: Path) -> None:
+    make(tmp_path, f"{0:020}.log", f"{0:020}.txnindex", f"{0:020}.log.swap")  # no aborted transaction is left
+    make(tmp_path, f"{9:020}.log.swap", f"{9:020}.txnindex.swap", f"{9:020}.txnindex")
+    (tmp_path / f"{0:020}.txnindex").write_bytes(b"old")
+    (tmp_path / f"{9:020}.txnindex").write_bytes(b"old")
+    assert left(tmp_path) == [f"{0:020}.log", f"{9:020}.log", f"{9:020}.txnindex"]
+    assert (tmp_path / f"{9:020}.txnindex").read_bytes() == b""
+
+
+def test_a_kill_during_the_removal_of_an_incomplete_segment_does_not_make_it_complete(tmp_path: Path) -> None:
+    names = [f"{0:020}{suffix}" for suffix in (".log.swap", ".index.swap", ".timeindex.cleaned", ".txnindex.cleaned")]
+    for step in range(len(names) + 1):
+        folder = tmp_path / f"{step}"
+        folder.mkdir()
+        make(folder, f"{0:020}.log", *names)
+        (folder / f"{0:020}.log").write_bytes(b"old")
+        with suppress(Killed):
+            complete_swaps(str(folder), MortalFileSystem(step))
+        assert left(folder) == [f"{0:020}.log"]
+        assert (folder / f"{0:020}.log").read_bytes() == b"old"
 
 
 def test_a_new_segment_replaces_all_that_it_contains(tmp_path: Path) -> None:

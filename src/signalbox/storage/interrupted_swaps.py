@@ -33,10 +33,12 @@ def complete_swaps(folder: str, file_system: FileSystem) -> None:
     """Completes or removes what the last run left in a partition's folder, and removes indexes without a log file."""
     names = os.listdir(folder)
     cleaned_from = min((o for o in map(_offset, names) if o is not None), default=None)
-    for name in names:
+    for name in names:  # first: without a `.cleaned`, they would count as complete
         swapped = _offset_with(name, SWAP_SUFFIX)
-        incomplete = swapped is not None and cleaned_from is not None and swapped >= cleaned_from
-        if incomplete or name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp")):
+        if swapped is not None and cleaned_from is not None and swapped >= cleaned_from:
+            file_system.remove(os.path.join(folder, name))
+    for name in names:
+        if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp")):
             file_system.remove(os.path.join(folder, name))
     _swap_in(folder, file_system)
     _remove_orphans(folder, file_system)

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.files.file_names import (
-    CLEANED_FILES,
     CLEANED_SUFFIX,
     GAP_OFFSET_FILE,
     LEADER_EPOCH_FILE,
@@ -22,6 +21,7 @@ from signalbox.storage.files.file_names import (
     SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
     SWAP_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
     offset_name,
     offsets_in,
     partition_of,
@@ -293,9 +293,10 @@ class LogBody:
         self.log_start_offset = self.recovery_point = offset
         self.forget_gaps_from(offset)
 
-    def retire(self, segments: Iterable[Segment], with_snapshots: bool = True) -> None:
-        """Takes the files of `segments` out of the log; they are removed later."""
-        suffixes = (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX) if with_snapshots else SEGMENT_SUFFIXES
+    def retire(self, segments: Iterable[Segment]) -> None:
+        """Takes the files of `segments` out of the log; they are removed later. Snapshots first: one without its segment
+        would stay."""
+        suffixes = (SNAPSHOT_SUFFIX, *SEGMENT_SUFFIXES)
         for segment in segments:
             segment.release()
             self.directory.disk.open_files.forget(segment)
@@ -313,13 +314,17 @@ class LogBody:
         order of the renames is what `interrupted_swaps.py` needs after a crash at any of them."""
         file_system, base_offset = self.directory.disk.file_system, old[0].base_offset
         new = Segment(self.folder, base_offset, self.directory.disk, self.config.index_interval_bytes)
-        paths = [new.path(suffix) for suffix in CLEANED_FILES]
+        suffixes = list(SEGMENT_SUFFIXES)
+        transaction_index_path = new.path(TRANSACTION_INDEX_SUFFIX) + CLEANED_SUFFIX
+        if not os.path.getsize(transaction_index_path):
+            file_system.remove(transaction_index_path)
+            suffixes.remove(TRANSACTION_INDEX_SUFFIX)
+        paths = [new.path(suffix) for suffix in suffixes]
         for path in paths:
             file_system.rename(path + CLEANED_SUFFIX, path + SWAP_SUFFIX)
         first = self.segments.slot_of(base_offset)
         self.segments.replace_run(first, first + len(old) - 1, [new])
-        self.retire(old[:1], with_snapshots=False)  # the snapshot of this offset is still right
-        self.retire(old[1:])
+        self.retire(old)  # with snapshots: the marker of a transaction that was open there may be gone
         for path in paths:
             file_system.rename(path + SWAP_SUFFIX, path)
         new.use_existing_file(size_bytes)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from signalbox.common.clock import ManualClock
-from signalbox.protocol.records.batch_header import iter_batch_headers
+from signalbox.protocol.records.batch_header import iter_batch_headers, read_batch_header
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
+from signalbox.protocol.records.transaction_marker import TransactionMarker, encode_marker
 from signalbox.storage.cleaner.cleaning_pass import CleaningPass
 from signalbox.storage.cleaner.log_cleaner import LogCleaner
 from signalbox.storage.cleaner.log_cleaning import Round
@@ -17,6 +18,7 @@ from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
+from signalbox.storage.producers.transaction_verification import SWITCHED_OFF
 from tests.storage.directories.test_log_move import ManualBackground
 from tests.storage.workbench import TOPIC_ID, TP
 
@@ -53,14 +55,18 @@ def keyed(
 
 def marker(producer_id: int, commit: bool, *, producer_epoch: int = 0, now_ms: int = ManualClock().now_ms()) -> bytes:
     """A transaction marker."""
-    key, value = bytes((0, 0, 0, commit)), bytes(6)
-    return encode_batch(
-        [Record(timestamp=now_ms, key=key, value=value)],
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        transactional=True,
-        control=True,
-    )
+    return encode_marker(producer_id, producer_epoch, TransactionMarker(commit, 0), now_ms)
+
+
+def append_batch(log: Log, batch: bytes, now_ms: int) -> None:
+    """Queues a batch of a client, whose verification is switched off, or of a coordinator."""
+    header = read_batch_header(batch)
+    if header.is_control:
+        log.append_marker(batch, 0, now_ms, 0)
+    elif header.is_transactional:
+        log.append_admitted(log.admit_at_once(batch, now_ms), 0, from_client=False, guard=SWITCHED_OFF)
+    else:
+        log.append_as_leader(batch, 0, now_ms, from_client=False)
 
 
 def steps(cleaning: Round) -> Iterator[None]:
@@ -110,7 +116,7 @@ class CompactedLog:
     def append(self, *batches: bytes, roll: bool = True) -> None:
         """Appends batches of clients or coordinators, all committed."""
         for batch in batches:
-            self.log.append_as_leader(batch, 0, self.clock.now_ms(), from_client=False)
+            append_batch(self.log, batch, self.clock.now_ms())
         self.logs.flush_appends()
         self.log.high_watermark = self.log.log_end_offset
         if roll:

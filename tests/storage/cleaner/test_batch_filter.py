@@ -41,7 +41,7 @@ def clean(
     for key, offset in last_offsets.items():
         offset_map.put(key, offset)
     rules = RetentionRules(NOW_MS, retention_ms, upper_bound, {7: (102, 0)})
-    return BatchFilter(offset_map, CleanedTransactions([]), rules).clean(memoryview(data), read_batch_header(data))
+    return BatchFilter(offset_map, CleanedTransactions(), rules).clean(memoryview(data), read_batch_header(data))
 
 
 def rows(cleaned: Cleaned) -> list[tuple[int, int, bytes | None]]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import pytest
 
 from signalbox.protocol.records.batch_header import BatchHeader, read_batch_header
+from signalbox.protocol.records.transaction_marker import TransactionMarker
 from signalbox.storage.cleaner.batch_retention import (
     DELETE_HORIZON_BIT,
-    BatchFate,
+    BatchRetention,
     RetentionRules,
-    fate_of,
     is_past_horizon,
-    marker_type,
+    retention_of,
 )
-from signalbox.storage.cleaner.cleaned_transactions import COMMIT_MARKER, AbortedTransaction, CleanedTransactions
+from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 from tests.storage.cleaner.cleaning import keyed, marker
 
+COMMIT = TransactionMarker(is_commit=True, coordinator_epoch=0)
 RULES = RetentionRules(
     now_ms=1_000, delete_retention_ms=100, upper_bound_offset=50, last_records={5: (3, 0), 6: (-1, 2)}
 )
@@ -28,43 +30,45 @@ def header(data: bytes, offset: int = 0, horizon_ms: int | None = None) -> Batch
     return batch._replace(attributes=batch.attributes | DELETE_HORIZON_BIT, base_timestamp=horizon_ms)
 
 
-def fate(batch: BatchHeader, ending: int | None = None, aborted: tuple[AbortedTransaction, ...] = ()) -> BatchFate:
-    return fate_of(batch, ending, CleanedTransactions(list(aborted)), RULES)
+def retention(
+    batch: BatchHeader, ending: TransactionMarker | None = None, aborted: tuple[AbortedTransaction, ...] = ()
+) -> BatchRetention:
+    transactions = CleanedTransactions()
+    transactions.add(aborted)
+    return retention_of(batch, ending, transactions, RULES)
 
 
 def test_batches_of_records() -> None:
     plain = keyed({"a": "1"})
-    assert fate(header(plain)) == BatchFate(False, False)
-    assert fate(header(plain, 49)) == BatchFate(False, True)  # the last one of the round
+    assert retention(header(plain)) == BatchRetention(False, False)
+    assert retention(header(plain, 49)) == BatchRetention(False, True)  # the last one of the round
     own = keyed({"a": "1"}, producer=(5, 0, 0))
-    assert fate(header(own, 3)) == BatchFate(False, True)
-    assert fate(header(own, 2)) == BatchFate(False, False)
-    assert fate(header(keyed({"a": "1"}, producer=(9, 0, 0)), 3)) == BatchFate(False, False)  # not active
+    assert retention(header(own, 3)) == BatchRetention(False, True)
+    assert retention(header(own, 2)) == BatchRetention(False, False)
+    assert retention(header(keyed({"a": "1"}, producer=(9, 0, 0)), 3)) == BatchRetention(False, False)  # not active
     transactional = keyed({"a": "1"}, producer=(5, 0, 0), transactional=True)
-    assert fate(header(transactional, 3), aborted=(AbortedTransaction(3, 4, 5),)) == BatchFate(True, True)
+    assert retention(header(transactional, 3), aborted=(AbortedTransaction(5, 3, 4, 5),)) == BatchRetention(True, True)
 
 
 @pytest.mark.parametrize(
     ("horizon_ms", "expected"),
     [
-        (None, BatchFate(False, False, True)),
-        (1_001, BatchFate(False, False, True)),
-        (1_000, BatchFate(True, False, True)),
+        (None, BatchRetention(False, False, True)),
+        (1_001, BatchRetention(False, False, True)),
+        (1_000, BatchRetention(True, False, True)),
     ],
 )
-def test_a_superfluous_marker_is_removed_after_its_horizon(horizon_ms: int | None, expected: BatchFate) -> None:
-    assert fate(header(marker(7, commit=True), 4, horizon_ms), COMMIT_MARKER) == expected
+def test_a_marker_that_is_not_needed_is_removed_after_its_horizon(
+    horizon_ms: int | None, expected: BatchRetention
+) -> None:
+    assert retention(header(marker(7, commit=True), 4, horizon_ms), COMMIT) == expected
 
 
 def test_the_last_marker_of_a_producer_without_records_is_kept() -> None:
-    assert fate(header(marker(6, commit=True, producer_epoch=2), 4), COMMIT_MARKER).keep_empty
-    assert not fate(header(marker(6, commit=True, producer_epoch=1), 4), COMMIT_MARKER).keep_empty
+    assert retention(header(marker(6, commit=True, producer_epoch=2), 4), COMMIT).keep_empty
+    assert not retention(header(marker(6, commit=True, producer_epoch=1), 4), COMMIT).keep_empty
 
 
 def test_horizons() -> None:
     assert not is_past_horizon(header(keyed({"a": None})), 10**15)
     assert [is_past_horizon(header(keyed({"a": None}), 0, 500), now) for now in (499, 500)] == [False, True]
-
-
-def test_types_of_control_records() -> None:
-    assert [marker_type(key) for key in (bytes((0, 0, 0, 1)), bytes(4), b"", None)] == [1, 0, -1, -1]

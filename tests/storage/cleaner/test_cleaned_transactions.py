@@ -1,16 +1,14 @@
-"""Which transactions are aborted or undecided, and which markers are needed."""
+"""Which batches are aborted, which markers are needed, which aborted transactions the new index has."""
 
 from __future__ import annotations
 
 from signalbox.protocol.records.batch_header import BatchHeader, read_batch_header
-from signalbox.storage.cleaner.cleaned_transactions import (
-    ABORT_MARKER,
-    COMMIT_MARKER,
-    AbortedTransaction,
-    CleanedTransactions,
-    TransactionScan,
-)
+from signalbox.protocol.records.transaction_marker import TransactionMarker
+from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 from tests.storage.cleaner.cleaning import keyed, marker
+
+ABORT, COMMIT = TransactionMarker(False, 0), TransactionMarker(True, 0)
 
 
 def data(offset: int, producer_id: int, transactional: bool = True) -> BatchHeader:
@@ -22,53 +20,53 @@ def control(offset: int, producer_id: int) -> BatchHeader:
     return read_batch_header(marker(producer_id, commit=True))._replace(base_offset=offset)
 
 
-def test_a_scan_finds_aborted_and_undecided_transactions() -> None:
-    scan = TransactionScan()
-    for offset, producer_id, ending in (
-        (0, 1, None), (1, 2, None), (2, 1, None), (3, 1, ABORT_MARKER), (4, 2, COMMIT_MARKER), (5, 1, None),
-        (6, 3, ABORT_MARKER), (7, 2, None),
-    ):  # fmt: skip
-        batch = data(offset, producer_id) if ending is None else control(offset, producer_id)
-        scan.add(batch, ending)
-    assert scan.aborted == [AbortedTransaction(0, 3, 1)]
-    assert scan.undecided_from == 5
-
-
-def test_control_batches_without_a_marker_neither_begin_nor_end_a_transaction() -> None:
-    scan = TransactionScan()
-    scan.add(control(0, 1), None)  # a follower has fetched it after its leader had compacted it
-    assert scan.undecided_from is None
-    scan.add(data(1, 1), None)
-    scan.add(control(2, 1), 7)
-    scan.add(control(3, 1), None)
-    assert scan.undecided_from == 1
+def transactions_of(*aborted: AbortedTransaction) -> CleanedTransactions:
+    transactions = CleanedTransactions()
+    transactions.add(aborted)
+    return transactions
 
 
 def test_batches_between_the_first_one_and_the_marker_are_aborted() -> None:
-    transactions = CleanedTransactions([AbortedTransaction(9, 12, 1), AbortedTransaction(2, 5, 1)])
+    first, second = AbortedTransaction(1, 2, 5, 6), AbortedTransaction(1, 9, 12, 13)
+    transactions = transactions_of(second, first)
     assert not transactions.is_aborted(data(1, 1))  # of the transaction before
-    assert not transactions.is_superfluous(control(1, 1), COMMIT_MARKER)
+    assert not transactions.can_discard(control(1, 1), COMMIT)
     assert transactions.is_aborted(data(2, 1))
+    transactions.add([first])  # once more, before its marker
     assert not transactions.is_aborted(data(3, 2))
     assert not transactions.is_aborted(data(3, 1, transactional=False))
     assert transactions.is_aborted(data(4, 1))
-    assert not transactions.is_superfluous(control(5, 1), ABORT_MARKER)
+    assert not transactions.can_discard(control(5, 1), ABORT)
     assert not transactions.is_aborted(data(6, 1))
+    assert not transactions.can_discard(control(7, 1), COMMIT)
+    assert transactions.take_kept() == [first]
+    assert transactions.is_aborted(data(9, 1))
+    assert not transactions.can_discard(control(12, 1), ABORT)
+    assert transactions.take_kept() == [second]
+    assert transactions.take_kept() == []
+
+
+def test_an_aborted_transaction_ends_at_its_offset_without_its_marker() -> None:
+    transactions = transactions_of(AbortedTransaction(1, 2, 5, 6))
+    assert transactions.is_aborted(data(2, 1))
+    assert not transactions.is_aborted(data(6, 1))  # the map may begin between the marker and this batch
 
 
 def test_an_abort_marker_is_needed_as_long_as_an_emptied_batch_of_its_transaction_is_left() -> None:
-    transactions = CleanedTransactions([])  # an earlier round has removed the records
+    transactions = transactions_of()  # the entry of the index is gone
     assert not transactions.is_aborted(data(1, 7))
-    assert not transactions.is_superfluous(control(2, 7), ABORT_MARKER)
-    assert transactions.is_superfluous(control(3, 7), ABORT_MARKER)
+    assert not transactions.can_discard(control(2, 7), ABORT)
+    assert transactions.can_discard(control(3, 7), ABORT)
+    assert transactions.take_kept() == []
 
 
-def test_a_marker_without_batches_is_superfluous() -> None:
-    transactions = CleanedTransactions([AbortedTransaction(0, 5, 1)])
-    assert transactions.is_superfluous(control(5, 1), ABORT_MARKER)
-    assert transactions.is_superfluous(control(6, 2), COMMIT_MARKER)
-    assert transactions.is_superfluous(control(7, 2), None)
-    assert not transactions.is_superfluous(control(8, 2), 7)  # a control record of another kind
+def test_a_marker_without_batches_is_not_needed() -> None:
+    transactions = transactions_of(AbortedTransaction(1, 0, 5, 6))
+    assert transactions.can_discard(control(5, 1), ABORT)
+    assert transactions.take_kept() == []
+    assert transactions.can_discard(control(6, 2), COMMIT)
+    assert transactions.can_discard(control(7, 2)._replace(record_count=0), None)
+    assert not transactions.can_discard(control(8, 2), None)  # a control record of another kind
     assert not transactions.is_aborted(data(9, 2))
-    assert not transactions.is_superfluous(control(10, 2), COMMIT_MARKER)
-    assert transactions.is_superfluous(control(11, 2), COMMIT_MARKER)
+    assert not transactions.can_discard(control(10, 2), COMMIT)
+    assert transactions.can_discard(control(11, 2), COMMIT)

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.protocol.records.batch_header import read_batch_header, write_batch_header
+from signalbox.protocol.records.batch_header import iter_batch_headers, read_batch_header, write_batch_header
 from signalbox.storage.cleaner.batch_retention import RetentionRules
 from signalbox.storage.cleaner.cleaning_pass import CleaningPass, Throttle
 from signalbox.storage.cleaner.offset_map import ENTRY_BYTES
 from signalbox.storage.cleaner.worker_port import CleanedTarget, CleaningFault, Mapped, SegmentSource, WorkerLimits
 from signalbox.storage.files.file_system import RealFileSystem
+from signalbox.storage.segments.transaction_index import AbortedTransaction, TransactionIndex
 from tests.storage.cleaner.cleaning import LIMITS, CompactedLog, keyed, marker
 
 
@@ -41,49 +42,11 @@ def test_records_are_mapped_up_to_the_one_that_has_no_room(tmp_path: Path) -> No
     assert (second.latest_offset, second.is_full, second.utilization) == (3, True, 1.0)
 
 
-def test_transactions_are_scanned_before_they_are_mapped(tmp_path: Path) -> None:
-    segments = Segments(
-        tmp_path,
-        keyed({"a": "1"}),
-        keyed({"a": "2"}, producer=(7, 0, 0), transactional=True),
-        marker(7, commit=False),
-        keyed({"a": "4"}, producer=(8, 0, 0), transactional=True),
-    )
-    worker = CleaningPass(RealFileSystem())
-    worker.begin(LIMITS)
-    assert worker.map_segment(segments.sources[0]).latest_offset == 0
-    assert worker.map_segment(segments.sources[1]).needs_scan
-    worker.begin_scan()
-    assert [worker.scan_segment(source) for source in segments.sources] == [None, 1, None, 3]
-    mapped = [worker.map_segment(source) for source in segments.sources[1:3]]
-    assert [(m.latest_offset, m.needs_scan) for m in mapped] == [(1, False), (2, False)]
-    assert worker._map.offsets == {b"a": 0}
-
-
 def one_segment(log: CompactedLog, *batches: bytes, start_offset: int = 0) -> SegmentSource:
     """A segment with all the `batches`; its file stays open as long as `log` is used."""
     log.append(*batches)
     segment, active = log.log.body.segments
     return SegmentSource(segment.file().fd, 0, segment.written, start_offset, active.base_offset)
-
-
-def test_transactions_behind_the_full_map_are_scanned_too(tmp_path: Path) -> None:
-    log = CompactedLog(tmp_path)
-    source = one_segment(
-        log,
-        keyed({"a": "1"}),
-        keyed({"b": "1"}),
-        keyed({"a": "2"}, producer=(7, 0, 0), transactional=True),
-        marker(7, commit=False),
-    )
-    worker = CleaningPass(RealFileSystem())
-    worker.begin(WorkerLimits(ENTRY_BYTES + 1, 4096, 1e18))
-    first = worker.map_segment(source)
-    assert (first.needs_scan, first.is_full) == (True, False)
-    worker.begin_scan()
-    assert worker.scan_segment(source) is None
-    second = worker.map_segment(source)
-    assert (second.needs_scan, second.is_full, second.latest_offset) == (False, True, 0)
 
 
 def test_an_aborted_transaction_before_the_dirty_part_does_not_affect_the_next_one(tmp_path: Path) -> None:
@@ -98,23 +61,9 @@ def test_an_aborted_transaction_before_the_dirty_part_does_not_affect_the_next_o
     )
     worker = CleaningPass(RealFileSystem())
     worker.begin(LIMITS)
-    assert worker.map_segment(source).needs_scan
-    worker.begin_scan()
-    worker.scan_segment(source)
+    worker.add_aborted([AbortedTransaction(7, 0, 1, 2)])
     worker.map_segment(source)
     assert worker._map.offsets == {b"a": 2}
-
-
-def test_transactions_that_were_not_scanned_are_a_fault(tmp_path: Path) -> None:
-    log = CompactedLog(tmp_path / "log")
-    source = one_segment(log, keyed({"a": "1"}, producer=(7, 0, 0), transactional=True), marker(7, commit=False))
-    worker = CleaningPass(RealFileSystem())
-    worker.begin(LIMITS)
-    fds = [os.open(tmp_path / name, os.O_RDWR | os.O_CREAT) for name in "xyz"]
-    with pytest.raises(CleaningFault, match="transactions from offset 0 on were not scanned"):
-        worker.rewrite([source], CleanedTarget(fds[0], fds[1], fds[2], 0, 0), RetentionRules(0, 0, 2))
-    for fd in fds:
-        os.close(fd)
 
 
 def test_a_group_is_rewritten_into_one_segment(tmp_path: Path) -> None:
@@ -129,13 +78,43 @@ def test_a_group_is_rewritten_into_one_segment(tmp_path: Path) -> None:
     worker.begin(LIMITS)
     for source in segments.sources:
         worker.map_segment(source)
-    fds = [os.open(tmp_path / name, os.O_RDWR | os.O_CREAT) for name in "xyz"]
-    rewritten = worker.rewrite(segments.sources, CleanedTarget(fds[0], fds[1], fds[2], 0, 0), RetentionRules(0, 0, 3))
+    worker.begin_rewriting()
+    fds = [os.open(tmp_path / name, os.O_RDWR | os.O_CREAT) for name in "xyzt"]
+    target = CleanedTarget(*fds, base_offset=0, index_interval_bytes=0)
+    rewritten = worker.rewrite(segments.sources, target, RetentionRules(0, 0, 3))
     assert (rewritten.records_read, rewritten.records_kept) == (3, 2)
     assert rewritten.bytes_read == sum(source.end for source in segments.sources)
     assert rewritten.size_bytes == (tmp_path / "x").stat().st_size
     assert sum(counted) == 2 * rewritten.bytes_read + rewritten.size_bytes
     assert (tmp_path / "z").stat().st_size == 12
+    for fd in fds:
+        os.close(fd)
+
+
+def test_aborted_batches_are_neither_mapped_nor_kept_and_their_marker_is_indexed(tmp_path: Path) -> None:
+    log = CompactedLog(tmp_path / "log")
+    source = one_segment(
+        log,
+        keyed({"a": "1"}),
+        keyed({"a": "2"}, producer=(7, 0, 0), transactional=True),
+        marker(7, commit=False),
+        keyed({"b": "1"}),
+    )
+    worker, aborted = CleaningPass(RealFileSystem()), AbortedTransaction(7, 1, 2, 3)
+    worker.begin(LIMITS)
+    worker.add_aborted([aborted])
+    worker.map_segment(source)
+    assert worker._map.offsets == {b"a": 0, b"b": 3}
+    worker.begin_rewriting()
+    worker.add_aborted([aborted])
+    paths = [tmp_path / name for name in "xyzt"]
+    fds = [os.open(path, os.O_RDWR | os.O_CREAT) for path in paths]
+    target = CleanedTarget(*fds, base_offset=0, index_interval_bytes=0)
+    worker.rewrite([source], target, RetentionRules(0, 0, 4))
+    assert [batch.base_offset for batch in iter_batch_headers(paths[0].read_bytes())] == [0, 2, 3]
+    index = TransactionIndex(str(paths[3]))
+    index.load(RealFileSystem(), 0)
+    assert index.entries() == [aborted]
     for fd in fds:
         os.close(fd)
 

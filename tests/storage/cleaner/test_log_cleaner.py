@@ -13,7 +13,7 @@ from signalbox.storage.cleaner.cleaning_pass import CleaningPass
 from signalbox.storage.cleaner.log_cleaner import LogCleaner
 from signalbox.storage.cleaner.log_to_clean import LogToClean
 from signalbox.storage.cleaner.worker_port import Mapped, SegmentSource, WorkerLost
-from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, CompactedLog, drive, keyed, marker
+from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, CompactedLog, append_batch, drive, keyed, marker
 from tests.storage.workbench import TOPIC_ID, TP
 
 OTHER = TopicPartition("other", 0)
@@ -80,32 +80,50 @@ def test_an_uncleanable_log_is_reported_and_others_are_cleaned(tmp_path: Path) -
     assert log.cleaner.uncleanable(directory) == []
 
 
-def test_a_log_without_progress_waits_for_the_backoff(tmp_path: Path) -> None:
+def test_a_log_with_an_open_transaction_alone_is_not_chosen(tmp_path: Path) -> None:
     log = two_logs(tmp_path)
     other = log.logs.get(OTHER)
     assert other is not None
-    batch = keyed({"a": "2"}, producer=(7, 0, 0), transactional=True)
-    other.append_as_leader(batch, 0, log.clock.now_ms(), from_client=False)
+    append_batch(other, keyed({"a": "2"}, producer=(7, 0, 0), transactional=True), log.clock.now_ms())
     log.logs.flush_appends()
     other.roll()
-    other.append_as_leader(marker(7, commit=True), 0, log.clock.now_ms(), from_client=False)
+    append_batch(other, marker(7, commit=True), log.clock.now_ms())
     log.logs.flush_appends()
     other.body.compacted_to = 2
     other.high_watermark = 3  # the marker is not committed, and all before it is one transaction
-    other.update_config(replace(COMPACTED, min_cleanable_dirty_ratio=0.1))
-    log.log.update_config(replace(COMPACTED, min_cleanable_dirty_ratio=0.1))
+    for each in (log.log, other):
+        each.update_config(replace(COMPACTED, min_cleanable_dirty_ratio=0.0))
     chosen = []
-    for _ in range(2):
-        while (target := log.cleaner.next_log()) is not None:
-            chosen.append(target.log.topic_partition)
-            drive(log.cleaner.clean(target, log.worker, LIMITS))
-        log.cleaner.end_backoff()
-    assert sorted(map(str, chosen)) == ["flights-0", "other-0", "other-0"]
+    while (target := log.cleaner.next_log()) is not None:
+        chosen.append(target.log.topic_partition)
+        drive(log.cleaner.clean(target, log.worker, LIMITS))
+    assert chosen == [TP]
     other.high_watermark = 4
     target = log.cleaner.next_log()
     assert target is not None
     drive(log.cleaner.clean(target, log.worker, LIMITS))
     assert other.body.compacted_to == 3
+
+
+def test_a_log_without_progress_waits_for_the_backoff(tmp_path: Path) -> None:
+    log = two_logs(tmp_path)
+    chosen: list[TopicPartition] = []
+    while (target := log.cleaner.next_log()) is not None:
+        chosen.append(target.log.topic_partition)
+        if target.log.topic_partition == OTHER:
+            target.log.delete_records_before(2)  # the dirty segments are gone
+            target.log.append_as_leader(keyed({"a": "3"}), 0, log.clock.now_ms())
+            log.logs.flush_appends()
+            target.log.high_watermark = 3
+            target.log.roll()  # it is dirty again
+        drive(log.cleaner.clean(target, log.worker, LIMITS))
+    assert chosen == [OTHER, TP]
+    log.cleaner.end_backoff()
+    target = log.cleaner.next_log()
+    assert target is not None
+    assert target.log.topic_partition == OTHER
+    drive(log.cleaner.clean(target, log.worker, LIMITS))
+    assert target.log.body.compacted_to == 3
 
 
 class LostWorker(CleaningPass):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +13,9 @@ from signalbox.storage.cleaner.offset_map import ENTRY_BYTES
 from signalbox.storage.cleaner.worker_port import WorkerLimits
 from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.producers.producer_state import NO_OFFSET
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, NO_LIMIT, CompactedLog, keyed, marker, records_in, steps
-from tests.storage.workbench import TOPIC_ID, TP
+from tests.storage.workbench import TOPIC_ID, TP, finished
 
 
 def numbered(number: int) -> bytes:
@@ -132,7 +133,7 @@ def test_gaps_behind_the_map_do_not_make_a_log_corrupt(tmp_path: Path) -> None:
     assert log.offsets() == [0, 1, 2, 4, 5, 6]
 
 
-def test_an_undecided_transaction_is_not_cleaned(tmp_path: Path) -> None:
+def test_an_open_transaction_is_not_cleaned(tmp_path: Path) -> None:
     log = CompactedLog(tmp_path)
     log.append(keyed({"a": "1"}), keyed({"a": "2"}))
     log.append(keyed({"a": "3"}, producer=(7, 0, 0), transactional=True))
@@ -162,7 +163,7 @@ def test_a_marker_behind_the_cleanable_part_decides_its_transaction(
     assert not log.clean()
 
 
-def test_a_marker_that_is_not_committed_yet_leaves_its_transaction_undecided(tmp_path: Path) -> None:
+def test_a_transaction_whose_marker_is_not_committed_yet_is_not_cleaned(tmp_path: Path) -> None:
     log = CompactedLog(tmp_path)
     log.append(keyed({"a": "1"}), keyed({"a": "2"}))
     log.append(keyed({"a": "3"}, producer=(7, 0, 0), transactional=True))
@@ -202,12 +203,33 @@ def test_an_emptied_batch_of_an_aborted_transaction_keeps_its_marker(tmp_path: P
     assert log.log.producers[7].transaction_first_offset == NO_OFFSET
 
 
+def test_a_batch_without_records_does_not_have_the_largest_timestamp(tmp_path: Path) -> None:
+    log = CompactedLog(tmp_path)
+    now_ms = log.clock.now_ms()
+    log.append(keyed({"a": "1"}, producer=(5, 3, 0), now_ms=now_ms + 1_000))
+    log.append(keyed({"a": "2"}, now_ms=now_ms), keyed({"b": "3"}, now_ms=now_ms + 1))
+    assert log.clean()
+    for _ in range(2):
+        found = finished(log.log.offset_of_max_timestamp())
+        assert found is not None
+        assert (found.timestamp, found.offset) == (now_ms + 1, 2)
+        log.kill()
+        for path in tmp_path.rglob("*.timeindex"):
+            path.unlink()
+        log.open()
+
+
 class RecordingPass(CleaningPass):
-    """Records the last records of producers."""
+    """Records the last records of producers, and the aborted transactions."""
 
     def __init__(self, file_system: FileSystem) -> None:
         super().__init__(file_system)
         self.parts: list[Mapping[int, tuple[int, int]]] = []
+        self.aborted: list[list[int]] = []
+
+    def add_aborted(self, aborted: Sequence[AbortedTransaction]) -> None:
+        super().add_aborted(aborted)
+        self.aborted.append([transaction.first_offset for transaction in aborted])
 
     def add_last_records(self, last_records: Mapping[int, tuple[int, int]]) -> None:
         super().add_last_records(last_records)
@@ -215,7 +237,7 @@ class RecordingPass(CleaningPass):
 
 
 def test_the_last_records_of_many_producers_are_sent_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("signalbox.storage.cleaner.log_cleaning._PRODUCERS_AT_ONCE", 2)
+    monkeypatch.setattr("signalbox.storage.cleaner.log_cleaning._ROWS_AT_ONCE", 2)
     log = CompactedLog(tmp_path)
     log.append(*(keyed({"a": "1"}, producer=(number, 3, 0)) for number in range(3)))
     log.append(keyed({"a": "1"}))
@@ -224,6 +246,63 @@ def test_the_last_records_of_many_producers_are_sent_in_parts(tmp_path: Path, mo
     assert log.clean()
     assert worker.parts == [{0: (0, 3), 1: (1, 3)}, {2: (2, 3)}]
     assert [batch.base_offset for batch in log.log.body.segments[0].headers()] == [0, 1, 2, 3]  # those three are empty
+
+
+def test_many_aborted_transactions_are_sent_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signalbox.storage.cleaner.log_cleaning._ROWS_AT_ONCE", 2)
+    log = CompactedLog(tmp_path)
+    for number in range(3):
+        log.append(keyed({"a": "1"}, producer=(number, 0, 0), transactional=True), roll=False)
+    for number in range(3, 6):
+        log.append(keyed({"b": "1"}, producer=(number, 0, 0), transactional=True), marker(number, commit=False))
+    log.append(*(marker(number, commit=False) for number in range(3)), roll=False)
+    log.worker = worker = RecordingPass(log.file_system)
+    assert log.clean()
+    spanning, own = [[0, 1], [2]], [[3], [5], [7]]
+    assert worker.aborted == [*spanning, *own, *spanning, [3, 5], [7]]  # the map, and the rewriting of a group
+    assert log.offsets() == [4, 6, 8, 9, 10, 11]  # the markers
+
+
+def test_the_transaction_index_has_what_a_marker_is_needed_for(tmp_path: Path) -> None:
+    log = CompactedLog(tmp_path, replace(COMPACTED, delete_retention_ms=0, min_cleanable_dirty_ratio=0.0))
+    log.append(keyed({"a": "1"}, producer=(7, 0, 0), transactional=True), roll=False)
+    log.append(keyed({"b": "1"}, producer=(8, 0, 0), transactional=True), roll=False)
+    log.append(marker(7, commit=False), marker(8, commit=False), roll=False)
+    log.append(keyed({"a": "2"}, producer=(7, 0, 1)))  # the last batch of producer 7
+    found = []
+    for _ in range(3):
+        assert log.clean()
+        index = log.log.body.transaction_index(log.log.body.segments[0])
+        found.append([(transaction.producer_id, transaction.first_offset) for transaction in index])
+        assert [path.stem for path in tmp_path.rglob("*.txnindex")] == [f"{0:020}"]
+        log.append(keyed({"z": "1"}))
+        log.clock.advance(1)
+    assert found == [[(7, 0), (8, 1)], [(8, 1)], [(8, 1)]]
+    log.log.expire_producers(log.clock.now_ms() + 1, 1)
+    for _ in range(2):
+        assert log.clean()
+        log.append(keyed({"z": "1"}))
+    assert not list(tmp_path.rglob("*.txnindex"))
+    assert log.log.last_stable_offset == log.log.log_end_offset
+
+
+def test_no_snapshot_has_a_transaction_open_whose_marker_is_gone(tmp_path: Path) -> None:
+    config = replace(COMPACTED, segment_bytes=200, delete_retention_ms=0, min_cleanable_dirty_ratio=0.0)
+    log = CompactedLog(tmp_path, config)
+    log.append(keyed({"a": "x" * 60}), keyed({"b": "aborted"}, producer=(7, 0, 0), transactional=True))
+    log.append(keyed({"c": "x" * 50}), marker(7, commit=False))  # the snapshot at offset 2 is from before it
+    log.log.expire_producers(log.clock.now_ms() + 1, 1)
+    for number in range(3):
+        log.append(keyed({f"z{number}": "x" * 100}))
+        log.clock.advance(1)
+        assert log.clean()
+    assert log.offsets()[:3] == [0, 2, 4]
+    log.kill()
+    for path in list(tmp_path.rglob("*.snapshot")):
+        if int(path.stem) > 2:
+            path.write_bytes(b"corrupt")
+    log.open()
+    assert log.log.last_stable_offset == log.log.log_end_offset
 
 
 def test_segments_are_merged_up_to_the_segment_size(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.storage.cleaner.log_to_clean import first_open_transaction, log_to_clean
-from tests.storage.cleaner.cleaning import COMPACTED, CompactedLog, keyed
+from signalbox.storage.cleaner.log_to_clean import log_to_clean
+from tests.storage.cleaner.cleaning import COMPACTED, CompactedLog, keyed, marker
 
 
 def filled(tmp_path: Path, segments: int = 4) -> CompactedLog:
@@ -21,7 +21,7 @@ def filled(tmp_path: Path, segments: int = 4) -> CompactedLog:
 
 
 def bounds(log: CompactedLog) -> tuple[int, int]:
-    target = log_to_clean(log.log, log.clock.now_ms(), first_open_transaction(log.log))
+    target = log_to_clean(log.log, log.clock.now_ms())
     return target.first_dirty_offset, target.upper_bound_offset
 
 
@@ -49,6 +49,11 @@ def test_an_open_transaction_may_not(tmp_path: Path) -> None:
     log.append(keyed({"a": "2"}, producer=(7, 0, 0), transactional=True))
     log.append(keyed({"a": "3"}))
     assert bounds(log) == (0, 1)
+    log.append(marker(7, commit=True))
+    log.log.high_watermark = 3  # the marker is not committed yet
+    assert bounds(log) == (0, 1)
+    log.log.high_watermark = 4
+    assert bounds(log) == (0, 4)
 
 
 def test_the_dirty_part_begins_where_the_last_round_ended(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.storage.cleaner.segment_groups import MOST_SEGMENTS, group_segments
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.segments.segment import Segment
+from signalbox.storage.segments.transaction_index import ENTRY_SIZE_BYTES, MAX_ENTRIES
 from tests.storage.workbench import open_directory
 
 
@@ -40,6 +42,14 @@ def test_by_size(tmp_path: Path) -> None:
 
 def test_by_index_size(tmp_path: Path) -> None:
     assert groups(tmp_path, [1, 1, 1], index_bytes=40, segment_index_bytes=100) == [2, 1]
+
+
+def test_by_the_size_of_the_transaction_indexes(tmp_path: Path) -> None:
+    for offset in (0, 10, 20):
+        path = tmp_path / f"{offset:020}.txnindex"
+        path.touch()
+        os.truncate(path, ENTRY_SIZE_BYTES * MAX_ENTRIES // 2)
+    assert groups(tmp_path, [1, 1, 1]) == [2, 1]
 
 
 def test_by_the_range_of_offsets(tmp_path: Path) -> None:

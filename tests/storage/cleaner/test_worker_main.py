@@ -24,7 +24,7 @@ from tests.storage.cleaner.cleaning import LIMITS, keyed
 def test_calls_are_answered_until_the_broker_closes_the_connection(tmp_path: Path) -> None:
     data = keyed({"a": "1"})
     (tmp_path / "source").write_bytes(data)
-    names = ("source", "log", "index", "timeindex")
+    names = ("source", "log", "index", "timeindex", "txnindex")
     fds = [os.open(tmp_path / name, os.O_RDWR | os.O_CREAT) for name in names]
     ours, theirs = socket.socketpair()
     thread = threading.Thread(target=serve, args=(theirs,))
@@ -39,7 +39,7 @@ def test_calls_are_answered_until_the_broker_closes_the_connection(tmp_path: Pat
     mapped = ask("map_segment", source, files=fds[:1])
     assert isinstance(mapped, Mapped)
     assert mapped.latest_offset == 0
-    target = CleanedTarget(-1, -1, -1, 0, 4096)
+    target = CleanedTarget(-1, -1, -1, -1, 0, 4096)
     rewritten = ask("rewrite", [source], target, RetentionRules(0, 0, 1), files=fds)
     assert rewritten == Rewritten(len(data), len(data), 1, 1)
     assert (tmp_path / "log").read_bytes() == data

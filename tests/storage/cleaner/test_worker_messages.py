@@ -14,7 +14,7 @@ from signalbox.storage.cleaner.worker_messages import MOST_FILES, receive, send
 
 def test_messages_arrive_in_order_with_their_files(tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
-    paths = [tmp_path / str(number) for number in range(MOST_SEGMENTS + 3)]
+    paths = [tmp_path / str(number) for number in range(MOST_SEGMENTS + 4)]
     fds = [os.open(path, os.O_RDWR | os.O_CREAT) for path in paths]
     for number, fd in enumerate(fds):
         os.write(fd, str(number).encode())

@@ -92,7 +92,7 @@ def test_faults_come_back_as_they_are(tmp_path: Path, worker: ProcessWorker) -> 
 
 def test_a_call_without_a_process_is_lost(worker: ProcessWorker) -> None:
     with pytest.raises(WorkerLost):
-        worker.begin_scan()
+        worker.begin_rewriting()
 
 
 def test_the_reason_of_a_process_that_cannot_start_is_reported(

@@ -20,14 +20,14 @@ from signalbox.protocol.records.batch_header import (
     write_batch_header,
 )
 from signalbox.protocol.records.compression import compress, compression_name, decompress
+from signalbox.protocol.records.transaction_marker import read_marker
 from signalbox.storage.cleaner.batch_retention import (
     DELETE_HORIZON_BIT,
-    BatchFate,
+    BatchRetention,
     RetentionRules,
-    fate_of,
     has_horizon,
     is_past_horizon,
-    marker_type,
+    retention_of,
 )
 from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions
 from signalbox.storage.cleaner.offset_map import LONGEST_PLAIN_KEY, OffsetMap, identity_of
@@ -64,13 +64,6 @@ def uncompressed_records(data: memoryview, batch: BatchHeader) -> bytes:
     return decompress(compression_name(code), payload)
 
 
-def marker_of(data: memoryview, batch: BatchHeader) -> int | None:
-    """The type of the control record of a control batch; None if it has no record left."""
-    for _, _, _, key, _ in record_spans(uncompressed_records(data, batch), batch.record_count):
-        return marker_type(key)
-    return None
-
-
 class BatchFilter:
     """Compacts the batches of a pass, in order."""
 
@@ -82,10 +75,10 @@ class BatchFilter:
 
     def clean(self, data: memoryview, batch: BatchHeader) -> Cleaned:
         """What is left of one batch. KafkaError CORRUPT_MESSAGE if its records cannot be read."""
-        marker = marker_of(data, batch) if batch.attributes & CONTROL_BIT else None
-        fate = fate_of(batch, marker, self._transactions, self._rules)
-        if fate.drop_records or not batch.record_count:
-            return _empty(batch) if fate.keep_empty else REMOVED
+        marker = read_marker(data) if batch.attributes & CONTROL_BIT else None
+        retention = retention_of(batch, marker, self._transactions, self._rules)
+        if retention.drop_records or not batch.record_count:
+            return _empty(batch) if retention.keep_empty else REMOVED
         records = uncompressed_records(data, batch)
         if batch.attributes & CONTROL_BIT:
             spans = list(record_spans(records, batch.record_count))
@@ -95,8 +88,8 @@ class BatchFilter:
             kept, tombstones = self._kept(records, batch)
         count = len(kept.begins)
         if not count:
-            return _empty(batch) if fate.keep_empty else REMOVED
-        if _needs_horizon(batch, fate, tombstones):
+            return _empty(batch) if retention.keep_empty else REMOVED
+        if _needs_horizon(batch, retention, tombstones):
             horizon_ms = min(self._rules.now_ms + self._rules.delete_retention_ms, _LATEST_HORIZON_MS)
             return _with_horizon(batch, records, kept, horizon_ms)
         if count == batch.record_count:
@@ -126,8 +119,8 @@ class BatchFilter:
         return kept, tombstones
 
 
-def _needs_horizon(batch: BatchHeader, fate: BatchFate, tombstones: bool) -> bool:
-    return (fate.new_horizon or tombstones) and not has_horizon(batch)
+def _needs_horizon(batch: BatchHeader, retention: BatchRetention, tombstones: bool) -> bool:
+    return (retention.new_horizon or tombstones) and not has_horizon(batch)
 
 
 def _with(batch: BatchHeader, records: bytes, kept: KeptRecords) -> Cleaned:
@@ -183,4 +176,4 @@ def _empty(batch: BatchHeader) -> Cleaned:
     """The header alone: what Kafka writes for a batch of which only offsets and sequence numbers are needed."""
     attributes = batch.attributes & ~(COMPRESSION_MASK | DELETE_HORIZON_BIT)
     data = write_batch_header(batch._replace(attributes=attributes, base_timestamp=_NO_TIMESTAMP, record_count=0), b"")
-    return Cleaned(data, 0, batch.max_timestamp)
+    return Cleaned(data, 0, _NO_TIMESTAMP)  # no record has the timestamp of the header

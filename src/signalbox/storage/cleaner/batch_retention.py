@@ -20,14 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from struct import Struct
 from typing import NamedTuple
 
 from signalbox.protocol.records.batch_header import CONTROL_BIT, BatchHeader
+from signalbox.protocol.records.transaction_marker import TransactionMarker
 from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions
 
 DELETE_HORIZON_BIT = 0x40  # the base timestamp of the batch is its delete horizon
-_CONTROL_KEY = Struct(">hh")  # version, type
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class RetentionRules:
     last_records: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
 
-class BatchFate(NamedTuple):
+class BatchRetention(NamedTuple):
     """`drop_records`: none is kept; `keep_empty`: the header is kept even without records; `new_horizon`: the batch
     needs a delete horizon if it has none."""
 
@@ -50,17 +49,17 @@ class BatchFate(NamedTuple):
     new_horizon: bool = False
 
 
-def fate_of(
-    batch: BatchHeader, marker: int | None, transactions: CleanedTransactions, rules: RetentionRules
-) -> BatchFate:
-    """`marker`: the type of the control record of a control batch, None without one."""
+def retention_of(
+    batch: BatchHeader, marker: TransactionMarker | None, transactions: CleanedTransactions, rules: RetentionRules
+) -> BatchRetention:
+    """`marker`: of a control batch, None for a control record of another kind."""
     keep_empty = batch.base_offset + batch.last_offset_delta + 1 == rules.upper_bound_offset or (
         batch.producer_id >= 0 and _is_last_of_producer(batch, rules)
     )
     if not batch.attributes & CONTROL_BIT:
-        return BatchFate(transactions.is_aborted(batch), keep_empty)
-    superfluous = transactions.is_superfluous(batch, marker)
-    return BatchFate(superfluous and is_past_horizon(batch, rules.now_ms), keep_empty, superfluous)
+        return BatchRetention(transactions.is_aborted(batch), keep_empty)
+    can_discard = transactions.can_discard(batch, marker)
+    return BatchRetention(can_discard and is_past_horizon(batch, rules.now_ms), keep_empty, can_discard)
 
 
 def has_horizon(batch: BatchHeader) -> bool:
@@ -71,14 +70,6 @@ def has_horizon(batch: BatchHeader) -> bool:
 def is_past_horizon(batch: BatchHeader, now_ms: int) -> bool:
     """Whether tombstones and markers of the batch may be deleted now."""
     return bool(batch.attributes & DELETE_HORIZON_BIT) and batch.base_timestamp <= now_ms
-
-
-def marker_type(key: bytes | None) -> int:
-    """The type in the key of a control record, -1 if there is none."""
-    if key is None or len(key) < _CONTROL_KEY.size:
-        return -1
-    kind: int = _CONTROL_KEY.unpack_from(key)[1]
-    return kind
 
 
 def _is_last_of_producer(batch: BatchHeader, rules: RetentionRules) -> bool:

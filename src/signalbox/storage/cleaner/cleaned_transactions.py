@@ -1,91 +1,73 @@
-"""The transactions of the part of a log that is compacted: which batches are aborted, which markers are still needed.
+"""The transactions of a pass over a log: which batches are aborted, which markers are still needed (Kafka's
+CleanedTransactionMetadata).
 
-Kafka reads aborted transactions from the transaction index. The markers themselves say the same, and every log has
-them: `TransactionScan` reads the headers of the dirty part once, as soon as it has a transactional batch, and what
-follows up to the high watermark if a marker is missing. (In the part that was compacted before, no aborted record is
-left.) A transaction without a marker is undecided: nothing from its first batch on may be compacted.
-
-Kafka's rules for markers (`CleanedTransactions`): the marker of a transaction may be deleted when no batch of the
-transaction is left, and `delete.retention.ms` after the round that found that.
+Aborted transactions come from the transaction indexes. A batch is aborted if it is between the first offset and the
+marker of an aborted transaction of its producer. A marker may be discarded when no batch of its transaction is left,
+and `delete.retention.ms` after the round that found that. As long as it is needed, so is the entry of the transaction
+index: `take_kept` returns those for the index of the new segment.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from heapq import heappop, heappush
 
 from signalbox.protocol.records.batch_header import TRANSACTIONAL_BIT, BatchHeader
-
-ABORT_MARKER, COMMIT_MARKER = 0, 1
-
-
-class AbortedTransaction(NamedTuple):
-    """From the first batch to the marker, both offsets inclusive."""
-
-    first_offset: int
-    last_offset: int
-    producer_id: int
-
-
-class TransactionScan:
-    """Takes the batches of the dirty part, in order."""
-
-    def __init__(self) -> None:
-        self.aborted: list[AbortedTransaction] = []
-        self._open: dict[int, int] = {}
-
-    def add(self, batch: BatchHeader, marker: int | None) -> None:
-        """A transactional batch, or a control batch with its `marker` type: None if the leader has removed its record,
-        other types end no transaction."""
-        if not batch.is_control:
-            self._open.setdefault(batch.producer_id, batch.base_offset)
-            return
-        if marker not in (ABORT_MARKER, COMMIT_MARKER):
-            return
-        first_offset = self._open.pop(batch.producer_id, None)
-        if marker == ABORT_MARKER and first_offset is not None:
-            self.aborted.append(AbortedTransaction(first_offset, batch.last_offset, batch.producer_id))
-
-    @property
-    def undecided_from(self) -> int | None:
-        """The first offset of the transactions without a marker."""
-        return min(self._open.values(), default=None)
+from signalbox.protocol.records.transaction_marker import TransactionMarker
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 
 
 class CleanedTransactions:
-    """Takes the batches of a pass in order; a new one for each pass."""
+    """Takes the batches of a pass in order; a new one for each pass. `add` an aborted transaction before its first
+    batch: the order, and repetitions before its marker, do not matter."""
 
-    def __init__(self, aborted: list[AbortedTransaction]) -> None:
-        self._coming = sorted(aborted, reverse=True)  # the next one is the last element
-        self._aborted: dict[int, bool] = {}  # by producer id: whether a batch of it was seen
-        self._committed: set[int] = set()
+    def __init__(self) -> None:
+        self._coming: list[tuple[int, AbortedTransaction]] = []  # a heap by first offset
+        self._aborted: dict[int, AbortedTransaction] = {}  # by producer id
+        self._has_batches: set[int] = set()  # producers of which a batch was seen behind their last marker
+        self._kept: list[AbortedTransaction] = []
+
+    def add(self, aborted: Iterable[AbortedTransaction]) -> None:
+        """Adds entries of transaction indexes."""
+        for transaction in aborted:
+            heappush(self._coming, (transaction.first_offset, transaction))
 
     def is_aborted(self, batch: BatchHeader) -> bool:
         """Whether this batch of records was aborted."""
         if not batch.attributes & TRANSACTIONAL_BIT:
             return False
-        self._begin_until(batch.last_offset)
-        if batch.producer_id in self._aborted:
-            self._aborted[batch.producer_id] = True
-            return True
-        self._committed.add(batch.producer_id)
-        return False
+        self._begin_until(batch.base_offset)
+        self._has_batches.add(batch.producer_id)
+        transaction = self._aborted.get(batch.producer_id)
+        return transaction is not None and batch.base_offset < transaction.last_offset
 
-    def is_superfluous(self, batch: BatchHeader, marker: int | None) -> bool:
-        """Whether no batch of the transaction that this control batch ends was seen. `marker`: None if the batch has no
-        record left."""
-        self._begin_until(batch.last_offset)
-        if marker is None:
+    def can_discard(self, batch: BatchHeader, marker: TransactionMarker | None) -> bool:
+        """Whether this control batch is not needed any more: it has no record left, or it ends a transaction of which
+        no batch was seen. `marker`: None for a control record of another kind."""
+        if not batch.record_count:
             return True
-        if marker not in (ABORT_MARKER, COMMIT_MARKER):
+        if marker is None:
             return False
-        # A batch that an earlier round has emptied does not count as aborted. Without its marker, a replica that
-        # fetches it would have an open transaction.
-        seen = batch.producer_id in self._committed
-        self._committed.discard(batch.producer_id)
-        if marker == ABORT_MARKER:
-            seen |= self._aborted.pop(batch.producer_id, False)
-        return not seen
+        self._begin_until(batch.base_offset)
+        has_batches = batch.producer_id in self._has_batches
+        self._has_batches.discard(batch.producer_id)
+        transaction = self._aborted.get(batch.producer_id)
+        if transaction is not None and transaction.last_offset <= batch.base_offset:
+            del self._aborted[batch.producer_id]
+            if has_batches and transaction.last_offset == batch.base_offset:
+                self._kept.append(transaction)
+        # An emptied batch may have no entry. Without its marker, a replica that fetches it would have an open
+        # transaction for ever.
+        return not has_batches
+
+    def take_kept(self) -> list[AbortedTransaction]:
+        """The aborted transactions whose markers were passed since the last call and are needed, in their order."""
+        kept, self._kept = self._kept, []
+        return kept
 
     def _begin_until(self, offset: int) -> None:
-        while self._coming and self._coming[-1].first_offset <= offset:
-            self._aborted.setdefault(self._coming.pop().producer_id, False)
+        while self._coming and self._coming[0][0] <= offset:
+            transaction = heappop(self._coming)[1]
+            known = self._aborted.get(transaction.producer_id)
+            if known is None or known.last_offset < transaction.last_offset:
+                self._aborted[transaction.producer_id] = transaction

@@ -8,10 +8,10 @@ from dataclasses import replace
 from itertools import chain
 
 from signalbox.protocol.error_table import KafkaError
-from signalbox.protocol.records.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader
-from signalbox.storage.cleaner.batch_filter import BatchFilter, marker_of, uncompressed_records
+from signalbox.protocol.records.batch_header import CONTROL_BIT, BatchHeader
+from signalbox.storage.cleaner.batch_filter import BatchFilter, uncompressed_records
 from signalbox.storage.cleaner.batch_retention import RetentionRules
-from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions, TransactionScan
+from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions
 from signalbox.storage.cleaner.offset_map import LONGEST_PLAIN_KEY, OffsetMap, identity_of
 from signalbox.storage.cleaner.record_spans import record_spans
 from signalbox.storage.cleaner.segment_batches import batch_chunks
@@ -25,9 +25,8 @@ from signalbox.storage.cleaner.worker_port import (
     WorkerLimits,
 )
 from signalbox.storage.files.file_system import FileSystem
-from signalbox.storage.segments.segment_scan import scan_headers
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 
-_OF_TRANSACTIONS = TRANSACTIONAL_BIT | CONTROL_BIT
 _SHORTEST_SLEEP_S, _LONGEST_SLEEP_S = 0.001, 1.0
 
 
@@ -68,41 +67,27 @@ class CleaningPass:
         self._buffer_bytes = limits.io_buffer_bytes
         self._throttle = self._new_throttle(limits.bytes_per_second)
         self._map = OffsetMap(limits.map_bytes)
-        self._scan: TransactionScan | None = None
         self._last_records: dict[int, tuple[int, int]] = {}
-        self._map_transactions = CleanedTransactions([])
-        self._transactions: CleanedTransactions | None = None
+        self._transactions = CleanedTransactions()
 
     def map_segment(self, source: SegmentSource) -> Mapped:
         """Records at the offset that does not fit, and behind it, stay as they are in this round."""
         for batch, data in self._batches(source):
             if batch.last_offset < source.start_offset:
                 continue
-            if batch.attributes & _OF_TRANSACTIONS and self._scan is None:
-                return self._mapped(needs_scan=True)
             full_at = self._map_batch(batch, data, source.start_offset)
             self._map.latest_offset = batch.last_offset if full_at is None else full_at - 1
             if full_at is not None:
-                needs_scan = self._scan is None and self._has_transactions_behind(source, batch)
-                return self._mapped(is_full=not needs_scan, needs_scan=needs_scan)
+                return self._mapped(is_full=True)
         self._map.latest_offset = max(self._map.latest_offset, source.next_offset - 1)  # the last offsets may be gone
         return self._mapped()
 
-    def _has_transactions_behind(self, source: SegmentSource, batch: BatchHeader) -> bool:
-        """Whether the rest of the segment has transactional batches: it is rewritten, too."""
-        behind = batch.position + batch.size_bytes
-        headers = scan_headers(self._file_system, source.fd, behind, source.end)
-        return any(header.attributes & _OF_TRANSACTIONS for header in headers)
-
-    def _mapped(self, is_full: bool = False, needs_scan: bool = False) -> Mapped:
-        return Mapped(self._map.latest_offset, self._map.utilization, is_full, needs_scan)
+    def _mapped(self, is_full: bool = False) -> Mapped:
+        return Mapped(self._map.latest_offset, self._map.utilization, is_full)
 
     def _map_batch(self, batch: BatchHeader, data: memoryview, start_offset: int) -> int | None:
         """Returns the offset of the first record that has no room in the map."""
-        if batch.attributes & CONTROL_BIT:
-            self._map_transactions.is_superfluous(batch, self._marker(data, batch))
-            return None
-        if self._map_transactions.is_aborted(batch):
+        if batch.attributes & CONTROL_BIT or self._transactions.is_aborted(batch):
             return None
         base_offset, offset_map, offsets = batch.base_offset, self._map, self._map.offsets
         try:
@@ -118,31 +103,13 @@ class CleaningPass:
             raise _fault(batch, error) from None
         return None
 
-    def begin_scan(self) -> None:
-        """What was found before is forgotten."""
-        self._scan = TransactionScan()
-        self._map_transactions = CleanedTransactions([])
+    def add_aborted(self, aborted: Sequence[AbortedTransaction]) -> None:
+        """They apply to the map or to the rewriting, whichever has begun."""
+        self._transactions.add(aborted)
 
-    def scan_segment(self, source: SegmentSource) -> int | None:
-        """Headers alone are read, and the markers."""
-        scan = self._scan
-        assert scan is not None
-        for batch in scan_headers(self._file_system, source.fd, source.position, source.end):
-            if batch.is_control:
-                data = memoryview(self._file_system.pread(source.fd, batch.size_bytes, batch.position))
-                scan.add(batch, self._marker(data, batch))
-            elif batch.is_transactional:
-                scan.add(batch, None)
-        # The scan begins before `start_offset`; the map does not see the markers of transactions that end there.
-        dirty = [transaction for transaction in scan.aborted if transaction.last_offset >= source.start_offset]
-        self._map_transactions = CleanedTransactions(dirty)
-        return scan.undecided_from
-
-    def _marker(self, data: memoryview, batch: BatchHeader) -> int | None:
-        try:
-            return marker_of(data, batch)
-        except KafkaError as error:
-            raise _fault(batch, error) from None
+    def begin_rewriting(self) -> None:
+        """Begins at the start of the log."""
+        self._transactions = CleanedTransactions()
 
     def add_last_records(self, last_records: Mapping[int, tuple[int, int]]) -> None:
         """They apply to all groups of the round."""
@@ -150,15 +117,10 @@ class CleaningPass:
 
     def rewrite(self, sources: Sequence[SegmentSource], target: CleanedTarget, rules: RetentionRules) -> Rewritten:
         """The transactions of a round continue from group to group."""
-        if self._transactions is None:
-            self._transactions = CleanedTransactions(self._scan.aborted if self._scan else [])
         batch_filter = BatchFilter(self._map, self._transactions, replace(rules, last_records=self._last_records))
         output = SegmentOutput(self._file_system, target, self._buffer_bytes, self._throttle.count)
         bytes_read = records_read = records_kept = 0
         for batch, data in chain.from_iterable(map(self._batches, sources)):
-            is_dirty = batch.last_offset > self._map.latest_offset
-            if self._scan is None and is_dirty and batch.attributes & _OF_TRANSACTIONS:
-                raise CleaningFault(f"transactions from offset {batch.base_offset} on were not scanned")
             try:
                 cleaned = batch_filter.clean(data, batch)
             except KafkaError as error:
@@ -168,7 +130,8 @@ class CleaningPass:
             records_kept += cleaned.kept
             if len(cleaned.data):
                 output.add(cleaned, batch)
-        return Rewritten(output.complete(), bytes_read, records_read, records_kept)
+        size_bytes = output.complete(self._transactions.take_kept())
+        return Rewritten(size_bytes, bytes_read, records_read, records_kept)
 
     def _batches(self, source: SegmentSource) -> chain[tuple[BatchHeader, memoryview]]:
         chunks = batch_chunks(self._file_system, source, self._buffer_bytes, self._throttle.count)

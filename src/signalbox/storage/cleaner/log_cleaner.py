@@ -14,7 +14,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import KafkaError
 from signalbox.storage.cleaner.failed_logs import FailedLogs
 from signalbox.storage.cleaner.log_cleaning import CleaningAborted, CleaningStats, LogCleaning, Round
-from signalbox.storage.cleaner.log_to_clean import LogToClean, first_open_transaction, log_to_clean
+from signalbox.storage.cleaner.log_to_clean import LogToClean, log_to_clean
 from signalbox.storage.cleaner.worker_port import (
     CleaningFault,
     CleaningWorker,
@@ -85,13 +85,12 @@ class LogCleaner:
         for log in self._logs:
             if not self._may_clean(log):
                 continue
-            undecided_from = first_open_transaction(log)
             yield_if_due()
             if not self._may_clean(log):  # otherwise its files may be gone
                 continue
             try:
                 with log.body.directory.guard(f"measuring {log.body.folder}"):
-                    target = log_to_clean(log, now_ms, undecided_from)
+                    target = log_to_clean(log, now_ms)
             except KafkaError:
                 continue  # its directory is offline now, or no file descriptor is free
             yield target

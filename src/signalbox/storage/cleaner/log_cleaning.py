@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeGuard
+from typing import Any
 
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import yield_if_due
@@ -28,11 +28,12 @@ from signalbox.storage.cleaner.worker_port import (
     SegmentSource,
     WorkerLimits,
 )
-from signalbox.storage.files.file_names import CLEANED_FILES, CLEANED_SUFFIX, GAP_OFFSET_FILE
+from signalbox.storage.files.file_names import CLEANED_SUFFIX, GAP_OFFSET_FILE, SEGMENT_SUFFIXES
 from signalbox.storage.files.open_files import OpenFile
 from signalbox.storage.segments.segment import Segment
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 
-_PRODUCERS_AT_ONCE = 1_000  # 0.3 ms
+_ROWS_AT_ONCE = 500  # of producers or of transactions: 1 ms
 
 Work = Callable[[], Any]
 Steps = Generator[Work, Any, Any]
@@ -83,15 +84,18 @@ class LogCleaning:
         yield partial(self._worker.begin, self._limits)
         end_offset = yield from self._map()
         if end_offset <= self._target.first_dirty_offset:
-            return
+            return  # retention has deleted the dirty segments
         self._check()
         segments = self._body.segments
         # The last segment may go on behind the map; all of it is rewritten, and its aborted batches are removed. First:
         # a recovery would end the log before a gap that it does not know.
         self._body.allow_gaps_to(segments.end_of(segments.slot_of(end_offset - 1), self._log.log_end_offset))
         yield self._sync_gaps
-        cleanable = [segment for segment in segments if segment.base_offset < end_offset]
+        yield self._worker.begin_rewriting
+        yield from self._add_spanning_aborted(list(segments))
         yield from self._add_last_records()
+        self._check()
+        cleanable = [segment for segment in segments if segment.base_offset < end_offset]
         rules = RetentionRules(self._began_ms, self._body.config.delete_retention_ms, self._upper_bound)
         for group in group_segments(cleanable, segments.end_of(len(cleanable) - 1, end_offset), self._body.config):
             yield from self._rewrite(group, rules)
@@ -103,80 +107,71 @@ class LogCleaning:
 
     def _map(self) -> Generator[Work, Any, int]:
         """Returns up to where the log is in the map. Yields."""
-        latest_offset, scanned = self._target.first_dirty_offset - 1, False
-        segments = self._dirty_segments()
-        slot = 0
-        while slot < len(segments) and segments[slot][1] <= self._upper_bound:
-            mapped: Mapped = yield from self._read_dirty(segments[slot], self._worker.map_segment)
-            if mapped.needs_scan and not scanned:
-                yield from self._scan(segments)
-                scanned = True
-                continue
+        segments, latest_offset = self._body.segments, self._target.first_dirty_offset - 1
+        yield from self._add_spanning_aborted(list(segments)[segments.slot_of(self._target.first_dirty_offset) :])
+        for segment, next_offset in self._dirty_segments():
+            mapped: Mapped = yield from self._map_segment(segment, next_offset)
             latest_offset, self.stats.map_utilization = mapped.latest_offset, mapped.utilization
             if mapped.is_full:
                 break
-            slot += 1
         return min(latest_offset + 1, self._upper_bound)
 
     def _dirty_segments(self) -> list[tuple[Segment, int]]:
         """The segments, each with the offset where the next one begins."""
+        self._check()
         segments, upper_bound = self._body.segments, self._upper_bound
         first = segments.slot_of(self._target.first_dirty_offset)
         pairs = [(segments[slot], segments[slot + 1].base_offset) for slot in range(first, len(segments) - 1)]
         return [pair for pair in pairs if pair[1] <= upper_bound]
 
-    def _read_dirty(self, segment_and_end: tuple[Segment, int], call: Callable[[SegmentSource], Any]) -> Steps:
-        """Has the worker read one dirty segment. Yields."""
-        self._check()
-        segment, next_offset = segment_and_end
-        if not self._body.has_run([segment]):
-            raise CleaningAborted("segments were deleted")
-        return (yield from self._read(segment, segment.written, next_offset, call))
-
-    def _read(self, segment: Segment, end: int, next_offset: int, call: Callable[[SegmentSource], Any]) -> Steps:
-        """Has the worker read a segment of the log, up to the position `end`. Yields."""
-        self._check()
+    def _map_segment(self, segment: Segment, next_offset: int) -> Steps:
+        """Yields."""
+        yield from self._add_own_aborted([segment])
+        self._check_run([segment])
         body, first_dirty = self._body, self._target.first_dirty_offset
         with body.directory.guard(f"reading {body.folder}"):
             position = segment.indexed_before(first_dirty)[0] if segment.base_offset < first_dirty else 0
             file = segment.file()
-        result = yield partial(call, SegmentSource(file.fd, position, end, first_dirty, next_offset))
+        source = SegmentSource(file.fd, position, segment.written, first_dirty, next_offset)
+        mapped = yield partial(self._worker.map_segment, source)
         del file  # open until here
         self._check()
-        return result
+        return mapped
 
-    def _scan(self, dirty: Sequence[tuple[Segment, int]]) -> Round:
-        """Finds the transactions; an undecided one lowers the upper bound. Yields."""
-        yield self._worker.begin_scan
-        undecided_from: int | None = None
-        for segment in dirty:
-            undecided_from = yield from self._read_dirty(segment, self._worker.scan_segment)
-        offset, end_offset = self._upper_bound, self._log.high_watermark
-        while self._is_undecided(undecided_from) and offset < end_offset:
-            undecided_from, offset = yield from self._scan_behind(offset, end_offset)
-        if self._is_undecided(undecided_from):
-            segments = self._body.segments
-            self._upper_bound = segments[segments.slot_of(undecided_from)].base_offset
+    # -- aborted transactions
 
-    def _is_undecided(self, undecided_from: int | None) -> TypeGuard[int]:
-        """Whether a transaction below the upper bound has no marker so far."""
-        return undecided_from is not None and undecided_from < self._upper_bound
+    def _add_spanning_aborted(self, segments: Sequence[Segment]) -> Round:
+        """Sends the aborted transactions that begin in an earlier segment than that of their marker. All with batches
+        below the upper bound have one, since it is at most the last stable offset. Yields."""
 
-    def _scan_behind(self, offset: int, end_offset: int) -> Generator[Work, Any, tuple[int | None, int]]:
-        """Scans the segment that contains `offset`, which is not cleaned in this round, below `end_offset`: the marker
-        of a transaction may be there, also in the active segment. Returns the first offset without a marker, and where
-        the next segment begins. Yields."""
-        self._check()
-        segments = self._body.segments
-        slot = segments.slot_of(offset)
-        segment, next_offset = segments[slot], segments.end_of(slot, end_offset)
-        end = segment.written
-        if end_offset < next_offset or slot == len(segments) - 1:
-            with self._body.directory.guard(f"reading {self._body.folder}"):
-                location = segment.locate(end_offset)
-            end = min(end, location[0]) if location is not None else end
-        undecided_from: int | None = yield from self._read(segment, end, next_offset, self._worker.scan_segment)
-        return undecided_from, max(next_offset, offset + 1)
+        def spans(aborted: AbortedTransaction, segment: Segment) -> bool:
+            return aborted.first_offset < min(segment.base_offset, self._upper_bound)
+
+        return self._add_aborted(segments, spans)
+
+    def _add_own_aborted(self, segments: Sequence[Segment]) -> Round:
+        """Sends the others: so the worker has those of one group at a time. Yields."""
+        return self._add_aborted(segments, lambda aborted, segment: aborted.first_offset >= segment.base_offset)
+
+    def _add_aborted(
+        self, segments: Sequence[Segment], is_wanted: Callable[[AbortedTransaction, Segment], bool]
+    ) -> Round:
+        """Yields."""
+        body, part = self._body, list[AbortedTransaction]()
+        for segment in segments if body.may_have_aborted else ():
+            yield_if_due()
+            self._check()
+            with body.directory.guard(f"reading transaction indexes of {body.folder}"):
+                index = body.transaction_index(segment)
+            for aborted in index:
+                yield_if_due()
+                if is_wanted(aborted, segment):
+                    part.append(aborted)
+                if len(part) == _ROWS_AT_ONCE:
+                    yield partial(self._worker.add_aborted, part)
+                    part = []
+        if part:
+            yield partial(self._worker.add_aborted, part)
 
     # -- the groups
 
@@ -187,7 +182,7 @@ class LogCleaning:
         for producer_id, entry in list(self._body.producers.entries.items()):
             if entry.last_offset < self._upper_bound:
                 part[producer_id] = (entry.last_offset, entry.producer_epoch)
-            if len(part) == _PRODUCERS_AT_ONCE:
+            if len(part) == _ROWS_AT_ONCE:
                 yield partial(self._worker.add_last_records, part)
                 part = {}
             yield_if_due()
@@ -196,27 +191,23 @@ class LogCleaning:
 
     def _rewrite(self, group: list[Segment], rules: RetentionRules) -> Round:
         """Yields."""
-        self._check()
+        yield from self._add_own_aborted(group)
+        self._check_run(group)
         body = self._body
-        if not body.has_run(group):
-            raise CleaningAborted("segments were deleted")
-        paths = [group[0].path(suffix) + CLEANED_SUFFIX for suffix in CLEANED_FILES]
+        paths = [group[0].path(suffix) + CLEANED_SUFFIX for suffix in SEGMENT_SUFFIXES]
         with body.directory.guard(f"cleaning {body.folder}"):
             sources = [segment.file() for segment in group]
         try:
             with body.directory.guard(f"cleaning {body.folder}"):
                 files = [self._new_file(path) for path in paths]
-            log_fd, index_fd, time_index_fd = (file.fd for file in files)
-            interval_bytes = body.config.index_interval_bytes
-            target = CleanedTarget(log_fd, index_fd, time_index_fd, group[0].base_offset, interval_bytes)
+            fds, interval_bytes = [file.fd for file in files], body.config.index_interval_bytes
+            target = CleanedTarget(*fds, base_offset=group[0].base_offset, index_interval_bytes=interval_bytes)
             ranges = [
                 SegmentSource(source.fd, 0, segment.written, 0, 0)
                 for source, segment in zip(sources, group, strict=True)
             ]
             rewritten: Rewritten = yield partial(self._worker.rewrite, ranges, target, rules)
-            self._check()
-            if not body.has_run(group):
-                raise CleaningAborted("segments were deleted")
+            self._check_run(group)
             with body.directory.guard(f"replacing segments of {body.folder}"):
                 body.swap_in(group, rewritten.size_bytes)
         except BaseException:
@@ -262,6 +253,11 @@ class LogCleaning:
     def _check(self) -> None:
         if not self.is_valid:
             raise CleaningAborted("the log was truncated, deleted, moved or reconfigured")
+
+    def _check_run(self, segments: Sequence[Segment]) -> None:
+        self._check()
+        if not self._body.has_run(segments):
+            raise CleaningAborted("segments were deleted")
 
     def _sync_gaps(self) -> None:
         """Makes the checkpoint of gaps durable."""

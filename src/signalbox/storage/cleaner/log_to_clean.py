@@ -1,7 +1,7 @@
 """Which log is compacted next (Kafka's LogCleanerManager): how much of it is dirty, how much of that may be cleaned.
 
 The dirty part begins where the last round ended (`cleaner-offset-checkpoint`). What may not be cleaned: the active
-segment, what is not committed or belongs to an open transaction, and segments with records that are younger than
+segment, what is behind the last stable offset, and segments with records that are younger than
 `min.compaction.lag.ms`. A log is cleaned if the dirty share of its bytes is above `min.cleanable.dirty.ratio`, or if
 its oldest dirty records are older than `max.compaction.lag.ms`.
 """
@@ -10,13 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from signalbox.common.cooperative_task import yield_if_due
 from signalbox.storage.log import Log
 from signalbox.storage.log_body import LogBody
-from signalbox.storage.producers.producer_state import NO_OFFSET
 from signalbox.storage.segments.segment import Segment
-
-NEVER = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +41,11 @@ class LogToClean:
         return due_by_time or self.dirty_ratio > self.log.config.min_cleanable_dirty_ratio
 
 
-def first_open_transaction(log: Log) -> int:
-    """The first offset of the open transactions, `NEVER` without one. Yields: the log may have changed."""
-    first_offset = NEVER
-    for entry in list(log.producers.values()):
-        if entry.transaction_first_offset != NO_OFFSET:
-            first_offset = min(first_offset, entry.transaction_first_offset)
-        yield_if_due()
-    return first_offset
-
-
-def log_to_clean(log: Log, now_ms: int, undecided_from: int = NEVER) -> LogToClean:
+def log_to_clean(log: Log, now_ms: int) -> LogToClean:
     """The state of one log. OSError."""
     body = log.body
     first_dirty = first_dirty_offset(log)
-    bounds = [log.high_watermark, body.segments.active.base_offset, undecided_from]
+    bounds = [log.last_stable_offset, body.segments.active.base_offset]
     if body.config.min_compaction_lag_ms > 0:
         youngest_ms = now_ms - body.config.min_compaction_lag_ms
         young = (s.base_offset for s in _dirty_segments(body, first_dirty) if s.max_timestamp > youngest_ms)

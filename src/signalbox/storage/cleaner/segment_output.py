@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from signalbox.protocol.records.batch_header import BatchHeader
 from signalbox.storage.cleaner.batch_filter import Cleaned
@@ -10,6 +10,7 @@ from signalbox.storage.cleaner.worker_port import CleanedTarget
 from signalbox.storage.files.file_system import FileSystem, write_fully
 from signalbox.storage.files.open_files import OpenFiles
 from signalbox.storage.segments.segment import Disk, Segment
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 
 
 class SegmentOutput:
@@ -37,15 +38,19 @@ class SegmentOutput:
         if self._piece_bytes >= self._buffer_bytes:
             self._write()
 
-    def complete(self) -> int:
-        """Writes the rest and the indexes, all durably; returns the size of the log file."""
+    def complete(self, aborted: Iterable[AbortedTransaction]) -> int:
+        """Writes the rest and the indexes, all durably; returns the size of the log file. `aborted`: the entries of the
+        transaction index."""
         self._write()
         segment, target = self._segment, self._target
         if segment.max_timestamp >= 0:
             segment.time_index.append(segment.max_timestamp, segment.max_timestamp_offset)
         write_fully(self._file_system, target.index_fd, segment.index.encoded(), 0)
         write_fully(self._file_system, target.time_index_fd, segment.time_index.encoded(), 0)
-        for fd in (target.log_fd, target.index_fd, target.time_index_fd):
+        for transaction in aborted:
+            segment.transaction_index.append(transaction)
+        write_fully(self._file_system, target.transaction_index_fd, segment.transaction_index.encoded(), 0)
+        for fd in (target.log_fd, target.index_fd, target.time_index_fd, target.transaction_index_fd):
             self._file_system.fsync(fd)
         return self._position
 

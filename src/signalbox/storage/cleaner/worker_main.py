@@ -78,7 +78,13 @@ def _with_files(arguments: tuple[Any, ...], fds: list[int]) -> list[Any]:
         if isinstance(argument, SegmentSource):
             return replace(argument, fd=next(coming))
         if isinstance(argument, CleanedTarget):
-            return replace(argument, log_fd=next(coming), index_fd=next(coming), time_index_fd=next(coming))
+            return replace(
+                argument,
+                log_fd=next(coming),
+                index_fd=next(coming),
+                time_index_fd=next(coming),
+                transaction_index_fd=next(coming),
+            )
         if isinstance(argument, list):
             return [filled(element) for element in argument]
         return argument

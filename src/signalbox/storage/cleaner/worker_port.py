@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from signalbox.storage.cleaner.batch_retention import RetentionRules
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 
 
 class CleaningFault(Exception):
@@ -49,6 +50,7 @@ class CleanedTarget:
     log_fd: int
     index_fd: int
     time_index_fd: int
+    transaction_index_fd: int
     base_offset: int
     index_interval_bytes: int
 
@@ -64,13 +66,11 @@ class WorkerLimits:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """`latest_offset`: the log is in the map up to here. `is_full`: the map has no room for the rest. `needs_scan`:
-    the segment has transactional batches: scan all dirty segments, then map it again."""
+    """`latest_offset`: the log is in the map up to here. `is_full`: the map has no room for the rest."""
 
     latest_offset: int
     utilization: float
     is_full: bool = False
-    needs_scan: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,13 @@ class CleaningWorker(Protocol):
         """Puts the keys of a dirty segment into the map; one call for each, in order."""
         ...
 
-    def begin_scan(self) -> None:
-        """Begins to find the transactions of the dirty segments."""
+    def add_aborted(self, aborted: Sequence[AbortedTransaction]) -> None:
+        """A part of the aborted transactions, before the segment with their first batches is mapped, and again before
+        it is rewritten."""
         ...
 
-    def scan_segment(self, source: SegmentSource) -> int | None:
-        """Finds those of one segment; one call for each, in order. Returns the first offset of those that have no
-        marker so far."""
+    def begin_rewriting(self) -> None:
+        """The map is complete: the segments follow again, from the start of the log on."""
         ...
 
     def add_last_records(self, last_records: Mapping[int, tuple[int, int]]) -> None:

@@ -23,6 +23,7 @@ from signalbox.storage.cleaner.worker_port import (
     WorkerLost,
     WorkerOutdated,
 )
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 
 _SHOWN_CHARACTERS = 300
 _LONGEST_END_S = 5.0
@@ -49,12 +50,11 @@ class ProcessWorker:
         mapped: Mapped = self._call("map_segment", source)
         return mapped
 
-    def begin_scan(self) -> None:
-        self._call("begin_scan")
+    def add_aborted(self, aborted: Sequence[AbortedTransaction]) -> None:
+        self._call("add_aborted", aborted)
 
-    def scan_segment(self, source: SegmentSource) -> int | None:
-        undecided_from: int | None = self._call("scan_segment", source)
-        return undecided_from
+    def begin_rewriting(self) -> None:
+        self._call("begin_rewriting")
 
     def add_last_records(self, last_records: Mapping[int, tuple[int, int]]) -> None:
         self._call("add_last_records", last_records)
@@ -141,7 +141,7 @@ def _files_of(arguments: Sequence[Any]) -> list[int]:
         if isinstance(argument, SegmentSource):
             fds.append(argument.fd)
         elif isinstance(argument, CleanedTarget):
-            fds += (argument.log_fd, argument.index_fd, argument.time_index_fd)
+            fds += (argument.log_fd, argument.index_fd, argument.time_index_fd, argument.transaction_index_fd)
         elif isinstance(argument, list):
             fds += _files_of(argument)
     return fds

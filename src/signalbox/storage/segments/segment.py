@@ -267,7 +267,7 @@ class Segment:
         self._max_timestamp, self.max_timestamp_offset = self.time_index.last() or (NO_TIMESTAMP, self.base_offset)
         start = self.index.position_before(self.max_timestamp_offset)
         for batch in self.headers(start) if self.written else ():
-            if batch.max_timestamp > self._max_timestamp:
+            if batch.record_count and batch.max_timestamp > self._max_timestamp:
                 self._max_timestamp, self.max_timestamp_offset = batch.max_timestamp, batch.last_offset
         self._max_timestamp_known = True
 
@@ -311,7 +311,8 @@ class Segment:
         self._max_timestamp_known = True
         self.first_timestamp = NEVER_MS
         for batch in batches:
-            self.accept(batch.base_offset, batch.last_offset, batch.size_bytes, batch.max_timestamp)
+            max_timestamp = batch.max_timestamp if batch.record_count else NO_TIMESTAMP  # compaction has emptied it
+            self.accept(batch.base_offset, batch.last_offset, batch.size_bytes, max_timestamp)
         self._forget_recent()
 
     def truncate_at(self, position: int, offset: int) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
@@ -52,6 +53,10 @@ class TransactionIndex:
     def __len__(self) -> int:
         return len(self._last_offsets)
 
+    def __iter__(self) -> Iterator[AbortedTransaction]:
+        """The entries that are in memory now; `release` does not end the iteration."""
+        return map(AbortedTransaction._make, zip(*self._columns, strict=True))
+
     def _entry(self, slot: int) -> AbortedTransaction:
         return AbortedTransaction(*(column[slot] for column in self._columns))
 
@@ -81,14 +86,18 @@ class TransactionIndex:
 
     def entries(self) -> list[AbortedTransaction]:
         """All entries."""
-        return [self._entry(slot) for slot in range(len(self))]
+        return list(self)
+
+    def encoded(self, begin: int = 0) -> bytes:
+        """The entries from the one at `begin` on, as they are in the file."""
+        rows = zip(*(column[begin:] for column in self._columns), strict=True)
+        return b"".join(_ENTRY.pack(_VERSION, *fields) for fields in rows)
 
     def save(self, file_system: FileSystem) -> None:
         """Updates the file: adds the entries since the last save and cuts off truncated ones."""
         if not self.is_loaded or (self._saved == len(self) and not self._has_longer_file()):
             return
-        unsaved = zip(*(column[self._saved :] for column in self._columns), strict=True)
-        data = b"".join(_ENTRY.pack(_VERSION, *fields) for fields in unsaved)
+        data = self.encoded(self._saved)
         fd = file_system.open(self.path, create=True)
         try:
             write_fully(file_system, fd, data, self._saved * ENTRY_SIZE_BYTES)

@@ -38,8 +38,9 @@ pytestmark = pytest.mark.timeout(240)
 
 @pytest.fixture(scope="module")
 def slow_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
-    """Three brokers whose sessions are so long that a paused broker is not considered dead."""
-    overrides = {"broker.session.timeout.ms": "120000"}
+    """Three brokers whose sessions are so long that a paused broker is not considered dead. A new controller elects
+    preferred leaders after 5 s, which is what some tests ask for themselves."""
+    overrides = {"broker.session.timeout.ms": "120000", "auto.leader.rebalance.enable": "false"}
     with ProcessCluster(tmp_path_factory.mktemp("slow"), 3, overrides=overrides) as cluster:
         yield cluster
 

@@ -80,7 +80,7 @@ def test_an_open_transaction_is_listed_described_and_terminated(
     for broker_id in (1, 2, 3):
         on_replica = [*of_partition, "--broker-id", str(broker_id)]
         until(lambda ask=on_replica: rows(tool("kafka-transactions", *at, *ask)), f"the producer on {broker_id}")  # type: ignore[misc]
-    unknown = tried("kafka-transactions", *at, "describe", "--transactional-id", "nobody")
+    unknown = tried("kafka-transactions", *at, "describe", "--transactional-id", "unknown-id")
     assert unknown.code == 1
     assert "could not be found" in unknown.out + unknown.err
     tool("kafka-transactions", *at, "forceTerminateTransaction", "--transactionalId", name)

@@ -121,7 +121,7 @@ _OTHER_PRODUCERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("an epoch of the past", {"producer_epoch": 0}),
     ("an epoch of the future", {"producer_epoch": 1_000}),
     ("another producer id", {"producer_id": 77_777}),
-    ("another transactional id", {"transactional_id": "nobody"}),
+    ("another transactional id", {"transactional_id": "unknown-id"}),
     ("an empty transactional id", {"transactional_id": ""}),
 )
 
@@ -138,7 +138,7 @@ _TRANSACTION = (
     _produce("in a transaction", TransactionalBatch()),
     _produce("in a transaction, once more", TransactionalBatch()),
     _produce("a sequence gap in a transaction", TransactionalBatch(sequence=7)),
-    _produce("another transactional id", TransactionalBatch(sequence=1), name="nobody"),
+    _produce("another transactional id", TransactionalBatch(sequence=1), name="unknown-id"),
     _produce("a transactional batch without a transactional id", TransactionalBatch(sequence=2), name=None),
     _produce("the control bit", TransactionalBatch(sequence=2, is_control=True)),
     _produce("an older epoch in a transaction", TransactionalBatch(epochs_ahead=-1, sequence=1)),
@@ -179,7 +179,7 @@ _LATER = (
     _describe("a transaction of version 2", "tx"),
     _end("a commit of version 2", True, _LATTER, bumps=True),
     _init("after version 2", keep=_KEPT),
-    _describe("several", "tx", "nobody"),
+    _describe("several", "tx", "unknown-id"),
     _describe("an empty name", ""),
     _describe("none"),
     _list("by state", state_filters=["Empty", "Ongoing"]),

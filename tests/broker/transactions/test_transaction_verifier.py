@@ -87,7 +87,8 @@ def test_requests_are_timed_and_partitions_that_are_not_verified_are_counted() -
     channels.sent[1][2](ConnectionError())
     values = metric_values(registry)
     assert values[("VerificationFailureRate",)] == 3
-    assert (values[("VerificationTimeMs_count",)], values[("VerificationTimeMs_sum",)]) == (2, pytest.approx(25))
+    assert values[("VerificationTimeMs_count",)] == 2
+    assert values[("VerificationTimeMs_sum",)] == pytest.approx(25)
 
 
 def verifier(channels: RecordedChannels, coordinators: Mapping[str, int] | None = None) -> TransactionVerifier:

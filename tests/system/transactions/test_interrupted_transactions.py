@@ -3,7 +3,7 @@ coordinator ends what has timed out, and no other producer waits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pytest
@@ -11,7 +11,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.headers import decode_response_header
+from signalbox.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
+from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from signalbox.protocol.messages.list_transactions import ListTransactionsRequest
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import QUICK
@@ -26,7 +29,7 @@ WIDE = 1_000
 _SHORT_MS = 1_000
 _SETTINGS = {
     **QUICK,
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
     "transaction.state.log.num.partitions": "4",
 }
 
@@ -117,12 +120,38 @@ def test_a_transaction_over_a_thousand_partitions(broker: ProcessCluster, wire: 
     until(lambda: set(end_offsets(wire, "wide", everywhere, stable=True).values()) == {2}, "a marker in each partition")
 
 
+def open_transactions(wire: Wire, peer: Wire, topic: str, names: Sequence[str]) -> None:
+    """Opens a transaction of each name; requests are sent before the responses are read. `peer` is a connection as
+    brokers have it, on which one request adds the partitions of many transactions."""
+    version, kind = 5, AddPartitionsToTxnRequest
+    requests = (InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=600_000) for name in names)
+    wire.send(b"".join(wire.request(ApiKey.INIT_PRODUCER_ID, version, request.encode(version)) for request in requests))
+    transactions = []
+    for name in names:
+        frame = wire.frame()
+        _, offset = decode_response_header(frame, ApiKey.INIT_PRODUCER_ID, version)
+        producer = InitProducerIdResponse.decode(frame, version, offset)
+        assert producer.error_code == Error.NONE
+        transactions.append(
+            kind.AddPartitionsToTxnTransaction(
+                transactional_id=name,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
+                topics=[kind.AddPartitionsToTxnTopic(name=topic, partitions=[0])],
+            )
+        )
+    added = peer.ask(ApiKey.ADD_PARTITIONS_TO_TXN, version, kind(transactions=transactions))
+    results = [row for result in added.results_by_transaction for row in result.topic_results]
+    assert {partition.partition_error_code for row in results for partition in row.results_by_partition} == {0}
+
+
 @pytest.mark.slow
 def test_ten_thousand_open_transactions(broker: ProcessCluster, wire: Wire) -> None:
-    create(broker, "many", 10)
-    for number in range(OPEN_TRANSACTIONS):
-        producer = TransactionalRequests(wire, f"many-{number}", "many")
-        assert (producer.init(), producer.add([number % 10])) == (Error.NONE, Error.NONE)
+    create(broker, "many")
+    names = [f"many-{number}" for number in range(OPEN_TRANSACTIONS)]
+    with dial(broker, listener="REPLICATION") as peer:
+        for start in range(0, OPEN_TRANSACTIONS, 500):
+            open_transactions(wire, peer, "many", names[start : start + 500])
     create(broker, "beside")
     other = TransactionalRequests(wire, "beside", "beside")
     for _ in range(20):

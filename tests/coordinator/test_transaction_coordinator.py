@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.broker.handler_requests import update
-from tests.coordinator.bench import settle, transcript
+from tests.coordinator.bench import scheduler_of_small_slices, settle, transcript
 from tests.coordinator.transaction.shards import NAME, TIMEOUT_MS
 from tests.coordinator.transaction_bench import PARTITION, SWEEP_MS, T0, TransactionBench
 
@@ -143,6 +143,20 @@ async def test_the_sweep_takes_a_producer_id_for_a_transaction_at_the_last_epoch
     await bench.answer_markers()
     described = bench.describe()
     assert (described.producer_id, described.producer_epoch) == (1_001, 0)
+
+
+@transcript
+async def test_a_sweep_that_takes_longer_than_its_interval_is_not_begun_again_beside_itself() -> None:
+    scheduler = scheduler_of_small_slices()
+    bench = await TransactionBench(scheduler=scheduler).start()
+    await bench.producer()
+    shard = bench.runtime.shards()[PARTITION]
+    entry = shard.ids.get(NAME)
+    assert entry is not None
+    for number in range(200):
+        shard.ids.replay(f"id-{number}", entry.current)
+    await bench.pass_time(5 * SWEEP_MS, SWEEP_MS)
+    assert scheduler.waiting == 1
 
 
 @transcript

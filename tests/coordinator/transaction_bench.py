@@ -14,6 +14,7 @@ from tests.coordinator.transaction.shards import NAME, TIMEOUT_MS
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.config_rows import RuntimeSettings, TransactionSettings
@@ -50,7 +51,13 @@ class CountedProducerIds:
 
 
 class TransactionBench:
-    def __init__(self, log: MemoryLog | None = None, clock: ManualClock | None = None, level: int = 2) -> None:
+    def __init__(
+        self,
+        log: MemoryLog | None = None,
+        clock: ManualClock | None = None,
+        level: int = 2,
+        scheduler: TaskScheduler | None = None,
+    ) -> None:
         self.clock = clock or ManualClock()
         self.log = log or MemoryLog()
         self.log.topic = "__transaction_state"
@@ -76,7 +83,7 @@ class TransactionBench:
             self.log,
             ShardType(make_shard, TransactionRecordSerde(lambda: self.level)),
             self.deadlines,
-            scheduler_of_one_slice(),
+            scheduler or scheduler_of_one_slice(),
             RuntimeSettings(),
         )
         markers = MarkerSender(self.channels, self.channels, self._leader_of, self.deadlines)

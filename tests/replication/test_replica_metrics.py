@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.replication.replica_manager import ReplicaManager
-from signalbox.replication.replica_metrics import TOPIC_COUNTERS, measure_replicas
+from signalbox.replication.replica_metrics import LATE_AFTER_MS, TOPIC_COUNTERS, measure_replicas
 from signalbox.storage.log_config import LogConfig
 from tests.metric_values import metric_values
 from tests.replication.memory_cluster import TOPIC, MemoryCluster, batch_of
+from tests.replication.memory_transactions import produce_in_transaction
 
 _BY_TOPIC = {*(name for name, _ in TOPIC_COUNTERS), "ReplicationBytesOutPerSec"}
 
@@ -67,6 +70,20 @@ def test_a_healthy_cluster_and_one_that_lost_a_broker(tmp_path: Path) -> None:
     cluster.run()
     assert gauges.read()["IsrExpandsPerSec"] == 2
     assert "UnderReplicatedPartitions" not in gauges.read()
+
+
+@pytest.mark.spec("D5")
+def test_a_transaction_that_its_coordinator_should_have_aborted_is_late(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.create([1])
+    gauges = Measured(cluster.brokers[1].manager)
+    produce_in_transaction(cluster, 1, 5, b"open")
+    cluster.run()
+    cluster.advance(900_000 + LATE_AFTER_MS, step_ms=300_000)
+    assert gauges.read()["ProducerIdCount"] == 1
+    assert "PartitionsWithLateTransactionsCount" not in gauges.read()
+    cluster.advance(300_000, step_ms=300_000)
+    assert gauges.read()["PartitionsWithLateTransactionsCount"] == 1
 
 
 def test_a_follower_knows_its_lag_and_its_bytes(tmp_path: Path) -> None:

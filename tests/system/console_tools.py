@@ -35,6 +35,7 @@ _MAIN = {
     "kafka-metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
     "kafka-reassign-partitions": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
     "kafka-dump-log": "org.apache.kafka.tools.DumpLogSegments",
+    "kafka-transactions": "org.apache.kafka.tools.TransactionsCommand",
 }
 _JVM_OF_ITS_OWN = {"kafka-console-producer", "kafka-console-consumer"}
 

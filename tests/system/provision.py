@@ -1,7 +1,8 @@
 """Third-party clients and tools, fetched by the test run itself in pinned versions, kept under `build/`.
 
-From Debian only packages that are missing on the machine; from npm and Maven the contents of `node/package-lock.json`
-and `java/*/pom.xml`. A second run finds everything there: the folder's name depends on the file that pins its contents.
+From Debian only packages that are missing on the machine; from npm, Maven and Go's module proxy the contents of
+`node/package-lock.json`, `java/*/pom.xml` and `go/go.sum`. A second run finds everything there: the folder's name
+depends on the files that pin its contents.
 """
 
 from __future__ import annotations
@@ -99,6 +100,19 @@ def node_modules() -> Path:
     return folder / "node_modules"
 
 
+@cache
+def go_program(name: str) -> str | None:
+    """The path of `go/<name>/main.go`, compiled; None without Go: Debian's is too old for today's clients."""
+    compiler = shutil.which("go")
+    if compiler is None:
+        return None
+    modules = HERE / "go"
+    with _folder(f"go-{name}", modules / name / "main.go", modules / "go.sum") as (folder, fresh):
+        if fresh:
+            _run([compiler, "build", "-C", str(modules), "-p", "2", "-o", str(folder / name), f"./{name}"])
+    return str(folder / name)
+
+
 def _install(packages: tuple[str, ...]) -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages]
@@ -108,9 +122,10 @@ def _install(packages: tuple[str, ...]) -> None:
 
 
 @contextmanager
-def _folder(name: str, pinned_by: Path) -> Iterator[tuple[Path, bool]]:
-    """A folder for the contents that `pinned_by` names, and whether it must be filled. A partial one is refilled."""
-    folder = BUILD / f"{name}-{hashlib.sha256(pinned_by.read_bytes()).hexdigest()[:12]}"
+def _folder(name: str, *pinned_by: Path) -> Iterator[tuple[Path, bool]]:
+    """A folder for the contents that `pinned_by` name, and whether it must be filled. A partial one is refilled."""
+    pins = b"".join(file.read_bytes() for file in pinned_by)
+    folder = BUILD / f"{name}-{hashlib.sha256(pins).hexdigest()[:12]}"
     complete = folder / ".complete"
     with _locked():
         fresh = not complete.exists()

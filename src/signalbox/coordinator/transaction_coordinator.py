@@ -7,7 +7,8 @@ handlers check authorization and whether the partitions exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import TRANSACTIONS_TOPIC
@@ -50,6 +51,7 @@ class TransactionCoordinator:
         self._producer_ids = producer_ids
         self._partition_count = partition_count
         self._stopped = False
+        self._sweeping: set[int] = set()
         cache.subscribe(self._image_changed)
 
     # --- leadership and metadata
@@ -75,16 +77,26 @@ class TransactionCoordinator:
             self._markers.topics_deleted(deleted)
 
     def abort_timed_out_every(self, interval_ms: int, deadlines: Deadlines) -> None:
-        """Abort transactions that have timed out, again and again until `stop`."""
+        """Abort transactions that have timed out, again and again until `stop`. A partition whose last sweep is not
+        over is left out: with very many transactional ids a sweep may take longer than the interval."""
 
         def sweep() -> None:
             if self._stopped:
                 return
             for partition in self._runtime.partitions():
-                self._runtime.sweep(partition, lambda shard: shard.abort_timed_out(self._abort_with_producer_id))
+                self._runtime.sweep(partition, partial(self._abort_timed_out, partition))
             self.abort_timed_out_every(interval_ms, deadlines)
 
         deadlines.add(interval_ms, sweep)
+
+    def _abort_timed_out(self, partition: int, shard: TransactionShard) -> Iterator[Decision[None]]:
+        if partition in self._sweeping:
+            return
+        self._sweeping.add(partition)
+        try:
+            yield from shard.abort_timed_out(self._abort_with_producer_id)
+        finally:
+            self._sweeping.discard(partition)
 
     def _abort_with_producer_id(self, transactional_id: str) -> None:
         """Abort a transaction that has timed out at the last epoch of its producer id. After an error the next sweep

@@ -65,13 +65,21 @@ MANAGER_GAUGES: tuple[tuple[str, str, Read, dict[str, str]], ...] = (
     ("FetchSessionCache", "NumIncrementalFetchSessions", lambda manager: len(manager.sessions), {}),
     ("FetchSessionCache", "NumIncrementalFetchPartitionsCached", lambda manager: manager.sessions.partition_count, {}),
 )  # fmt: skip
+LATE_AFTER_MS = 300_000  # as in Kafka: behind transaction.max.timeout.ms, by when a coordinator should have aborted
 _CORRUPT_LOGS = ("signalbox.replication", "CorruptLogs")
 
 
-def measure_replicas(metrics: Metrics, manager: ReplicaManager) -> None:
+def measure_replicas(metrics: Metrics, manager: ReplicaManager, max_transaction_timeout_ms: int = 900_000) -> None:
     """Register all metrics."""
-    for name, counts in PARTITION_COUNTS:
+
+    def is_late(partition: Partition) -> bool:
+        began_ms = partition.log.oldest_transaction_ms if partition.is_leader and partition.log is not None else -1
+        age_ms = manager.scheduler.clock.now_ms() - began_ms
+        return began_ms > 0 and age_ms > max_transaction_timeout_ms + LATE_AFTER_MS
+
+    for name, counts in (*PARTITION_COUNTS, ("PartitionsWithLateTransactionsCount", is_late)):
         metrics.gauge(MetricName("kafka.server", "ReplicaManager", name), partial(_count, manager, counts))
+    metrics.gauge(MetricName("kafka.server", "ReplicaManager", "ProducerIdCount"), partial(_producer_ids, manager))
     for name, value in PARTITION_GAUGES:
         metrics.gauges(MetricName("kafka.cluster", "Partition", name), partial(_partition_rows, manager, value))
     for name, field in TOPIC_COUNTERS:
@@ -97,6 +105,15 @@ def _waiting_appends(manager: ReplicaManager) -> int:
         waiting += len(partition.waiting_appends)
         yield_if_due()
     return waiting
+
+
+def _producer_ids(manager: ReplicaManager) -> int:
+    """Yields."""
+    producer_ids = 0
+    for partition in list(manager.hosted):
+        producer_ids += len(partition.log.producers) if partition.log is not None else 0
+        yield_if_due()
+    return producer_ids
 
 
 def _count(manager: ReplicaManager, counts: Callable[[Partition], bool]) -> float:

@@ -107,6 +107,11 @@ class Log(LogChecks):
         return self._body.producers.entries
 
     @property
+    def oldest_transaction_ms(self) -> int:
+        """The time of the last batch in the transaction that is open for longest, by its timestamp; -1 if none is."""
+        return self._body.producers.oldest_transaction_ms()
+
+    @property
     def last_stable_offset(self) -> int:
         """Where readers of committed records end: the first offset of the oldest transaction that is open, or whose
         marker is not below the high watermark; at most the high watermark."""

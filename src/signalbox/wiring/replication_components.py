@@ -102,7 +102,8 @@ def build_replication(
         ),
         replication_config(context.dynamic.values),
     )
-    measure_replicas(context.metrics, replicas)
+    max_transaction_timeout_ms: int = config["transaction.max.timeout.ms"]
+    measure_replicas(context.metrics, replicas, max_transaction_timeout_ms)
     log_dir_failures.replicas, log_dir_failures.logs = replicas, logs
     _follow_configs(context, replicas)
     # Twice the coordinator runtime's own deadline: the runtime times out first and knows that the batch may still

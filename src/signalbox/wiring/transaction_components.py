@@ -20,7 +20,7 @@ from signalbox.coordinator.ports import Timer
 from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType
 from signalbox.coordinator.transaction.markers.marker_sender import MarkerSender
 from signalbox.coordinator.transaction.transaction_records import TransactionRecordSerde
-from signalbox.coordinator.transaction.transaction_shard import TransactionShard
+from signalbox.coordinator.transaction.transaction_shard import TransactionShard, register_transaction_metrics
 from signalbox.coordinator.transaction_coordinator import TransactionCoordinator
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.feature_levels import TRANSACTION_VERSION
@@ -46,7 +46,8 @@ def build_transactions(
 ) -> TransactionComponents:
     """Returns the components; the coordinator coordinates nothing before its first election."""
     channels = TransactionChannels(connector.locate, context.cluster_id, "transaction verification")
-    verifier = TransactionVerifier(channels, CoordinatorsInMetadata(context.cache))
+    verifier = TransactionVerifier(channels, CoordinatorsInMetadata(context.cache), context.clock)
+    verifier.register_metrics(context.metrics)
     return TransactionComponents(
         coordinator=open_transaction_coordinator(context, replicas, producer_ids, connector),
         verifier=verifier,
@@ -93,6 +94,7 @@ def open_transaction_coordinator(
         for sender in ("transaction coordinator", "transaction coordinator (partitions that timed out)")
     )
     markers = MarkerSender(channels, slow_channels, LeadersInMetadata(cache), deadlines)
+    register_transaction_metrics(context.metrics, runtime.active_shards, markers)
     coordinator = TransactionCoordinator(
         runtime,
         markers,

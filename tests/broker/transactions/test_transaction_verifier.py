@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.broker.transactions.transaction_verifier import ProducerTransaction, TransactionVerifier
+from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
 from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from tests.metric_values import metric_values
 
 pytestmark = pytest.mark.spec("D5")
 
@@ -70,6 +73,22 @@ class RecordedChannels:
 
 def transaction(name: str = "t", epoch: int = 0, *, adds: bool = False) -> ProducerTransaction:
     return ProducerTransaction(name, 5, epoch, adds)
+
+
+def test_requests_are_timed_and_partitions_that_are_not_verified_are_counted() -> None:
+    channels, clock, registry = RecordedChannels(), ManualClock(), MetricRegistry()
+    asking = TransactionVerifier(channels, {"t": 1, "u": 1}.get, clock)
+    asking.register_metrics(registry)
+    asking.verify(transaction(), [A0, A1])
+    clock.advance(20)
+    channels.answer(0, {A1: Error.TRANSACTION_ABORTABLE})
+    asking.verify(transaction("u"), [A0, B0])
+    clock.advance(5)
+    channels.sent[1][2](ConnectionError())
+    values = metric_values(registry)
+    assert values[("VerificationFailureRate",)] == 3
+    assert values[("VerificationTimeMs_count",)] == 2
+    assert values[("VerificationTimeMs_sum",)] == pytest.approx(25)
 
 
 def verifier(channels: RecordedChannels, coordinators: Mapping[str, int] | None = None) -> TransactionVerifier:

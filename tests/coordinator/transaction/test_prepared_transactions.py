@@ -53,5 +53,6 @@ def test_a_prepared_record_that_is_not_written_after_a_load_is_retried() -> None
     (again,) = written(bench.shard.prepared.write_again())
     assert again.on_failure is not None
     again.on_failure(Error.NOT_ENOUGH_REPLICAS)
+    assert bench.shard.prepared.retrying == 1
     bench.commit(bench.timer.expire())
-    assert bench.markers == [prepared]
+    assert (bench.markers, bench.shard.prepared.retrying) == ([prepared], 0)

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.transaction.shards import NAME, ShardBench, written
+from tests.coordinator.transaction.markers.test_marker_sender import SenderBench
+from tests.coordinator.transaction.shards import NAME, P0, ShardBench, written
+from tests.metric_values import metric_values
 
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.coordinator.decision import CoordinatorRecord
+from signalbox.coordinator.transaction.transaction_shard import register_transaction_metrics
 from signalbox.coordinator.transaction.transaction_state import TransactionState
+from signalbox.protocol.error_table import Error
 
 pytestmark = pytest.mark.spec("D5")
 
@@ -32,3 +37,17 @@ def test_maintenance_removes_expired_ids() -> None:
     assert written(bench.shard.maintenance()) == []
     bench.clock.advance(604_800_000)
     assert len(written(bench.shard.maintenance())) == 1
+
+
+def test_what_waits_is_counted_under_kafkas_names() -> None:
+    bench, registry, markers = ShardBench(), MetricRegistry(), SenderBench()
+    register_transaction_metrics(registry, lambda: [bench.shard], markers.sender)
+    names = (("UnknownDestinationQueueSize",), ("LogAppendRetryQueueSize",))
+    assert [metric_values(registry)[name] for name in names] == [0, 0]
+    markers.leaders[P0] = -1
+    markers.send(P0)
+    bench.holds(state=TransactionState.PREPARE_COMMIT)
+    (again,) = written(bench.shard.prepared.write_again())
+    assert again.on_failure is not None
+    again.on_failure(Error.NOT_ENOUGH_REPLICAS)
+    assert [metric_values(registry)[name] for name in names] == [1, 1]

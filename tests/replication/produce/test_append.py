@@ -227,3 +227,21 @@ def test_a_write_that_fails_fails_every_batch_of_the_iteration(tmp_path: Path) -
     cluster.run()
     assert broker.partition().is_offline
     assert errors(cluster.produce(1, b"x", acks=1)) == [Error.KAFKA_STORAGE_ERROR]
+
+
+@pytest.mark.spec("D5")
+def test_a_rejected_sequence_comes_with_the_start_of_the_log(tmp_path: Path) -> None:
+    cluster = alone(tmp_path)
+    corrupt = bytearray(batch_of(b"a"))
+    corrupt[-1] ^= 0xFF
+    assert [
+        (Error.of(pending.error), pending.log_start_offset)
+        for batch in (batch_of(b"a", producer_id=7, sequence=0), batch_of(b"a", producer_id=7, sequence=5), corrupt)
+        for pending in _after_run(cluster, cluster.brokers[1].manager.append([((TOPIC, 0), batch)], 1, 1_000))
+    ] == [(Error.NONE, 0), (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, 0), (Error.CORRUPT_MESSAGE, -1)]
+
+
+def _after_run(cluster: MemoryCluster, result: Any) -> list[Any]:
+    cluster.run()
+    pending: list[Any] = result.result()
+    return pending

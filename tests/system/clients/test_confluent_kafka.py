@@ -353,3 +353,15 @@ def test_records_of_an_aborted_transaction_are_not_read(kafka_bootstrap: str, ma
     read = until(lambda: [message.value() for message in consumer.consume(10, 1.0)])
     consumer.close()
     assert read == [b"committed"]
+
+
+@pytest.mark.spec("D5")
+def test_a_transactional_producer_ends_with_its_first_error(kafka_bootstrap: str) -> None:
+    """The deadline is far away: the call returns because of the response, with an error that no retry can mend."""
+    settings = {"transactional.id": "t", "transaction.timeout.ms": 900_001, "log_level": 2}
+    producer = Producer({"bootstrap.servers": kafka_bootstrap, **settings})
+    with pytest.raises(KafkaException) as failed:
+        producer.init_transactions(60)
+    error = failed.value.args[0]
+    assert error.code() == KafkaError.INVALID_TRANSACTION_TIMEOUT
+    assert (error.fatal(), error.retriable()) == (True, False)

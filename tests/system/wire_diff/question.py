@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.message import Message, Struct
+from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.protocol.schema import FieldSpec, MessageSpec
 
 Body = Mapping[str, Any]
+_TIMESTAMP_MS = time.time_ns() // 1_000_000
 NEW_CONNECTION, AFTER_HANDSHAKE = "(new connection)", "(after a handshake)"
 
 
 def password_of(user: str) -> str:
     """The password of a user of the SASL listeners."""
     return f"{user}-secret"
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionalBatch:
+    """A batch of one record of the producer whose id and epoch earlier responses had ("pid", "epoch")."""
+
+    sequence: int = 0
+    epochs_ahead: int = 0
+    is_control: bool = False
+
+    def encoded(self, values: Mapping[str, Any]) -> bytes:
+        return encode_batch(
+            [Record(timestamp=_TIMESTAMP_MS, key=b"k", value=b"in a transaction")],
+            producer_id=values["pid"],
+            producer_epoch=values["epoch"] + self.epochs_ahead,
+            base_sequence=self.sequence,
+            transactional=True,
+            control=self.is_control,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +112,8 @@ def _value(made: Any, schema: MessageSpec, spec: FieldSpec, value: Any, version:
 
 
 def _filled(value: Any, version: int, values: Mapping[str, Any]) -> Any:
+    if isinstance(value, TransactionalBatch):
+        return value.encoded(values)
     if not isinstance(value, str):
         return value
     if value.startswith("$"):

@@ -17,7 +17,12 @@ from tests.system.wire_diff.sides import Side
 _SETTLES_WITHIN_S = 10.0
 _COORDINATOR_WITHIN_S = 15.0
 _PAUSE_S = 0.1
-_NOT_YET = (Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR)
+_NOT_YET = (
+    Error.COORDINATOR_LOAD_IN_PROGRESS,
+    Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_COORDINATOR,
+    Error.CONCURRENT_TRANSACTIONS,
+)
 
 
 def ask_all(ours: Side, kafka: Side, questions: Iterable[Question], rows: list[AnswerRow]) -> Iterator[Comparison]:

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from signalbox.broker.ports import CoordinatorChannels
+from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
+from signalbox.common.metrics import Histogram, MetricName, Metrics
 from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
@@ -22,6 +24,7 @@ _Transaction = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
 _Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
 
 Errors = Mapping[TopicPartition, Error]  # the partitions that are not verified
+_SYSTEM_CLOCK = SystemClock()
 CoordinatorOf = Callable[[str], int | None]  # the broker id of a transactional id's coordinator, None if there is none
 
 
@@ -65,12 +68,23 @@ class _Coordinator:
 
 
 class TransactionVerifier:
-    """One per broker."""
+    """One per broker. `failures`: partitions that were not verified."""
 
-    def __init__(self, channels: CoordinatorChannels, coordinator_of: CoordinatorOf) -> None:
+    def __init__(
+        self, channels: CoordinatorChannels, coordinator_of: CoordinatorOf, clock: Clock = _SYSTEM_CLOCK
+    ) -> None:
         self._channels = channels
         self._coordinator_of = coordinator_of
+        self._clock = clock
         self._coordinators: dict[int, _Coordinator] = {}
+        self._request_ms = Histogram()
+        self.failures = 0
+
+    def register_metrics(self, metrics: Metrics) -> None:
+        """Under Kafka's names."""
+        group, type_ = "kafka.server", "AddPartitionsToTxnManager"
+        self._request_ms = metrics.histogram(MetricName(group, type_, "VerificationTimeMs"))
+        metrics.counter_from(MetricName(group, type_, "VerificationFailureRate"), lambda: self.failures)
 
     def verify(self, transaction: ProducerTransaction, partitions: Iterable[TopicPartition]) -> Promise[Errors]:
         """The errors of the partitions that are not in the transaction, or could not be verified; completes later, or
@@ -107,11 +121,13 @@ class TransactionVerifier:
             return
         sent, coordinator.waiting = coordinator.waiting, {}
         coordinator.is_in_flight = True
+        sent_at = self._clock.monotonic()
 
         def on_response(response: AddPartitionsToTxnResponse | Exception) -> None:
             coordinator.is_in_flight = False
+            self._request_ms.record((self._clock.monotonic() - sent_at) * 1000)
             self._send(broker_id, coordinator)
-            _complete(sent, response)
+            self.failures += _complete(sent, response)
 
         request = AddPartitionsToTxnRequest(transactions=[_encoded(waiting) for waiting in sent.values()])
         self._channels.send(broker_id, request, on_response)
@@ -131,23 +147,28 @@ def _encoded(waiting: _Waiting) -> AddPartitionsToTxnRequest.AddPartitionsToTxnT
     )
 
 
-def _complete(sent: Mapping[str, _Waiting], response: AddPartitionsToTxnResponse | Exception) -> None:
-    """Yields."""
+def _complete(sent: Mapping[str, _Waiting], response: AddPartitionsToTxnResponse | Exception) -> int:
+    """The number of partitions that are not verified. Yields."""
     if isinstance(response, Exception) or response.error_code:
         error = Error.NETWORK_EXCEPTION if isinstance(response, Exception) else Error.of(response.error_code)
         if error is Error.CLUSTER_AUTHORIZATION_FAILED:  # the producer can do nothing about it
             error = Error.INVALID_TXN_STATE
         for waiting in sent.values():
             waiting.fail(error)
-        return
+        return sum(len(waiting.partitions) for waiting in sent.values())
+    failures = 0
     results = {result.transactional_id: result for result in response.results_by_transaction}
     for transactional_id, waiting in sent.items():
         yield_if_due()
         result = results.get(transactional_id)
         if result is None:
             waiting.fail(Error.UNKNOWN_SERVER_ERROR)
+            failures += len(waiting.partitions)
         else:
-            waiting.complete(_errors(result))
+            errors = _errors(result)
+            waiting.complete(errors)
+            failures += len(errors)
+    return failures
 
 
 def _errors(result: AddPartitionsToTxnResponse.AddPartitionsToTxnResult) -> Errors:

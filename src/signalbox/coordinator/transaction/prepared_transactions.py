@@ -28,6 +28,12 @@ class PreparedTransactions:
         self._end_transaction = end_transaction
         self._timer = timer
         self._now_ms = now_ms
+        self._retrying: set[Hashable] = set()
+
+    @property
+    def retrying(self) -> int:
+        """Transactions whose record could not be written and is written again later."""
+        return len(self._retrying)
 
     def write_again(self) -> Iterator[Decision[None]]:
         """One decision per transactional id: the record of its prepared transaction if the markers for it have not been
@@ -63,6 +69,11 @@ class PreparedTransactions:
         def retry_later(error: Error) -> None:
             if write_failed is not None:
                 write_failed(error)
-            self._timer.schedule(key, _RETRY_AFTER_MS, decide)
+            self._retrying.add(key)
+            self._timer.schedule(key, _RETRY_AFTER_MS, retry)
+
+        def retry() -> Decision[None]:
+            self._retrying.discard(key)
+            return decide()
 
         decision.on_failure = retry_later

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from signalbox.common.clock import Clock
+from signalbox.common.metrics import MetricName, Metrics
 from signalbox.coordinator.config_rows import TransactionSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision
 from signalbox.coordinator.ports import Timer
@@ -15,6 +16,7 @@ from signalbox.coordinator.transaction.add_partitions import AddPartitions
 from signalbox.coordinator.transaction.describe_transactions import DescribeTransactions
 from signalbox.coordinator.transaction.end_transaction import EndTransaction
 from signalbox.coordinator.transaction.init_producer_id import InitProducerId
+from signalbox.coordinator.transaction.markers.marker_sender import MarkerSender
 from signalbox.coordinator.transaction.prepared_transactions import PreparedTransactions
 from signalbox.coordinator.transaction.transaction_expiry import TransactionExpiry
 from signalbox.coordinator.transaction.transactional_id import TransactionalId
@@ -68,3 +70,15 @@ class TransactionShard:
     def _send_markers(self, entry: TransactionalId) -> None:
         entry.markers_requested = True
         self._request_markers(entry)
+
+
+def register_transaction_metrics(
+    metrics: Metrics, active_shards: Callable[[], list[TransactionShard]], markers: MarkerSender
+) -> None:
+    """Under Kafka's names, over the partitions that this broker coordinates."""
+
+    def gauge(name: str, read: Callable[[], float]) -> None:
+        metrics.gauge(MetricName("kafka.coordinator.transaction", "TransactionMarkerChannelManager", name), read)
+
+    gauge("UnknownDestinationQueueSize", lambda: markers.without_leader)
+    gauge("LogAppendRetryQueueSize", lambda: sum(shard.prepared.retrying for shard in active_shards()))

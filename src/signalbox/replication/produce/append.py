@@ -172,6 +172,9 @@ class Appends:
             if not self._flush_scheduled:  # an iteration ended while the log wrote a large batch
                 self._schedule_flush()
         except KafkaError as error:
+            # As in Kafka: a producer whose records were deleted by retention sees why its sequence is rejected.
+            if error.error is not Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+                pending.log_start_offset = log.log_start_offset
             if error.error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER and partition.rejected.note_gap(
                 batch, log.producers, partition.led_since, self._now_ms()
             ):

@@ -214,6 +214,11 @@ class ProducerStates:
         """Where the oldest open transaction begins; `NO_UNSTABLE_OFFSET` if there is none."""
         return next(iter(self.ongoing), NO_UNSTABLE_OFFSET)
 
+    def oldest_transaction_ms(self) -> int:
+        """The timestamp of the last batch of the producer whose open transaction began first; -1 if none is open."""
+        producer_id = next(iter(self.ongoing.values()), None)
+        return -1 if producer_id is None else self.entries[producer_id].last_timestamp
+
     def first_unstable_offset(self, high_watermark: int) -> int:
         """Where the oldest transaction begins that is open, or whose marker is not below `high_watermark`;
         `NO_UNSTABLE_OFFSET` if there is none."""

@@ -85,10 +85,11 @@ def commit(
     verifier: Verifier | None = None,
     *,
     is_enabled: bool = True,
+    group_id: str = "g",
 ) -> Any:
     body = TxnOffsetCommitRequest(
         transactional_id="tx",
-        group_id="g",
+        group_id=group_id,
         producer_id=7,
         producer_epoch=3,
         topics=[
@@ -140,6 +141,13 @@ def test_authorization(missing: int | None, expected: list[Error]) -> None:
 )
 def test_early_clients_do_not_know_that_a_coordinator_loads(version: int, code: Error) -> None:
     assert errors(commit(Coordinator(Error.COORDINATOR_LOAD_IN_PROGRESS), version)) == [code]
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_group_without_a_name_is_rejected_before_its_partition_is_verified_or_added(version: int) -> None:
+    verifier = Verifier()
+    assert errors(commit(Coordinator(), version, verifier=verifier, group_id="")) == [Error.INVALID_GROUP_ID]
+    assert verifier.calls == []
 
 
 @pytest.mark.parametrize("version", [4, 5])

@@ -1,7 +1,8 @@
-"""DescribeProducers: the leader's producers with their open transactions."""
+"""DescribeProducers: a replica's producers with their open transactions."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from signalbox.protocol.messages.describe_producers import DescribeProducersRequ
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.protocol.records.transaction_marker import TransactionMarker, encode_marker
 from signalbox.storage.producers.transaction_verification import SWITCHED_OFF
-from tests.broker.handler_requests import ALLOW_ALL, acl, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to
 from tests.broker.handlers.running_broker import RunningBroker
+from tests.replication.memory_cluster import TOPIC, MemoryCluster
+from tests.replication.memory_transactions import produce_in_transaction
 
 pytestmark = pytest.mark.spec("D5")
 
@@ -52,6 +55,21 @@ def test_producers_and_their_transactions(running_broker: RunningBroker) -> None
     }
     assert found == {5: (2, 2, -1, -1), 6: (2, 2, -1, 3), 7: (2, 2, 9, -1)}
     assert {row.last_timestamp for row in partition.active_producers} == {now_ms}
+
+
+def test_any_replica_responds(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1, 2])
+    cluster.create([1, 2])
+    cluster.run()
+    produce_in_transaction(cluster, 1, 5, b"open")
+    cluster.run()
+    asked = DescribeProducersRequest.TopicRequest(name=TOPIC, partition_indexes=[0])
+    for broker_id in (1, 2):
+        manager = cluster.brokers[broker_id].manager
+        handler = DescribeProducersHandler(manager, cache_of(topics={TOPIC: {0: (1, [1, 2])}}), ALLOW_ALL)
+        [topic] = response_to(handler, request_of(DescribeProducersRequest(topics=[asked]), 0)).topics
+        [producer] = topic.partitions[0].active_producers
+        assert (producer.producer_id, producer.current_txn_start_offset) == (5, 0)
 
 
 def test_errors(running_broker: RunningBroker) -> None:

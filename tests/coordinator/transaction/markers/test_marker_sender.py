@@ -153,10 +153,10 @@ def test_a_partition_without_a_leader_waits_for_one() -> None:
     bench.leaders[P0] = -1
     bench.send(P0)
     bench.pass_ms(10 * marker_sender.GONE_AFTER_MS)
-    assert (bench.in_flight(), bench.written) == ([], [])
+    assert (bench.in_flight(), bench.written, bench.sender.without_leader) == ([], [], 1)
     bench.leaders[P0] = 1
     bench.pass_ms(MAX_RETRY_AFTER_MS)
-    assert bench.in_flight() == [(1, [("t", [0])])]
+    assert (bench.in_flight(), bench.sender.without_leader) == ([(1, [("t", [0])])], 0)
 
 
 def test_a_partition_that_the_metadata_does_not_have_is_given_up_after_a_while() -> None:

@@ -10,8 +10,9 @@ from tests.system.wire_diff.questions.malformed import MALFORMED
 from tests.system.wire_diff.questions.records import RECORDS
 from tests.system.wire_diff.questions.security import SECURITY
 from tests.system.wire_diff.questions.topics import DELETIONS, TOPICS
+from tests.system.wire_diff.questions.transactions import TRANSACTIONS
 
-QUESTIONS = (*TOPICS, *RECORDS, *GROUPS, *CONFIGS, *SECURITY, *CLUSTER, *MALFORMED, *DELETIONS)
+QUESTIONS = (*TOPICS, *RECORDS, *GROUPS, *TRANSACTIONS, *CONFIGS, *SECURITY, *CLUSTER, *MALFORMED, *DELETIONS)
 
 CHANGES = frozenset(
     {
@@ -20,7 +21,8 @@ CHANGES = frozenset(
         ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS, ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS,
         ApiKey.ALTER_CLIENT_QUOTAS, ApiKey.ALTER_USER_SCRAM_CREDENTIALS, ApiKey.UPDATE_FEATURES, ApiKey.ELECT_LEADERS,
         ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.CREATE_DELEGATION_TOKEN,
-        ApiKey.EXPIRE_DELEGATION_TOKEN, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE,
+        ApiKey.INIT_PRODUCER_ID, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.END_TXN,
+        ApiKey.TXN_OFFSET_COMMIT, ApiKey.EXPIRE_DELEGATION_TOKEN, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE,
     }
 )  # fmt: skip
 """APIs whose second response differs: the first request changes the state."""

@@ -84,6 +84,8 @@ class TxnOffsetCommitHandler:
         def rejected(error: Error) -> TxnOffsetCommitResponse:
             return TxnOffsetCommitResponse(topics=[_rejected(topic, error) for topic in body.topics])
 
+        if not body.group_id:  # before the verification, which would add a partition
+            return Promise.of(rejected(Error.INVALID_GROUP_ID))
         if not (self._settings.is_enabled() or adds_partitions):
             return self._coordinator.txn_offset_commit(body, SWITCHED_OFF)
         try:

@@ -1,7 +1,7 @@
-"""DescribeProducers (key 61): the producers of a partition that its leader knows, and their open transactions. KIP-664;
-version 0.
+"""DescribeProducers (key 61): the producers of a partition and their open transactions. KIP-664; version 0.
 
-Finds transactions that nothing ends (`kafka-transactions.sh find-hanging`). Needs READ on the topic.
+Finds transactions that nothing ends (`kafka-transactions.sh find-hanging`). Clients ask the leader, or any replica to
+compare it: the tool asks one broker for all partitions that it hosts. Needs READ on the topic.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class DescribeProducersHandler:
     def _partition(self, topic: str, index: int) -> DescribeProducersResponse.PartitionResponse:
         """Yields."""
         try:
-            log = self._replicas.hosted.find(topic, index).local_log()
+            log = self._replicas.hosted.find(topic, index).local_log(as_leader=False)
         except KafkaError as error:
             return _Partition(partition_index=index, error_code=error.error)
         return _Partition(partition_index=index, active_producers=_producers(log))

@@ -72,6 +72,7 @@ class MarkerSender:
         self._in_flight: set[_Connection] = set()
         self._timed_out: set[TopicPartition] = set()
         self._missing_since: dict[TopicPartition, float] = {}
+        self._without_leader = 0
 
     def send(self, markers: TransactionMarkers) -> None:
         """Send all that are left; without partitions they are written at once."""
@@ -105,6 +106,11 @@ class MarkerSender:
         """Markers that are not known to be written, counted by partition."""
         return sum(len(markers.left) for markers in self._unfinished)
 
+    @property
+    def without_leader(self) -> int:
+        """Markers that wait because their partitions have no leader."""
+        return self._without_leader
+
     def _stop(self, markers: TransactionMarkers) -> None:
         """Send no more; what is queued, in flight or waiting is ignored when its time comes."""
         markers.stop()
@@ -132,7 +138,8 @@ class MarkerSender:
                 connection = _Connection(leader, partition in self._timed_out)
                 self._queues.setdefault(connection, {}).setdefault(markers, set()).add(partition)
         if waiting:
-            self._retry(markers, waiting, markers.next_delay_ms())
+            self._without_leader += len(waiting)
+            self._retry(markers, waiting, markers.next_delay_ms(), without_leader=len(waiting))
         if gone:
             logger.info("Transaction markers not written (partitions=%s): the partitions do not exist", sorted(gone))
             self._written(markers, gone)
@@ -145,10 +152,13 @@ class MarkerSender:
         del self._missing_since[partition]
         return True
 
-    def _retry(self, markers: TransactionMarkers, partitions: set[TopicPartition], delay_ms: int) -> None:
-        """Route these partitions again later."""
+    def _retry(
+        self, markers: TransactionMarkers, partitions: set[TopicPartition], delay_ms: int, without_leader: int = 0
+    ) -> None:
+        """Route these partitions again later, of which `without_leader` have none."""
 
         def route() -> None:
+            self._without_leader -= without_leader
             left = partitions & markers.left
             if left:
                 self._route(markers, left)

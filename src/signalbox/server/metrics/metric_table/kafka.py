@@ -44,6 +44,18 @@ _BROKER = [
         ("UnderMinIsrPartitionCount", "partitions", "Partitions led here with fewer than min.insync.replicas in sync."),
         ("AtMinIsrPartitionCount", "partitions", "Partitions led here with just min.insync.replicas in sync."),
         ("ReassigningPartitions", "partitions", "Partitions led here whose replicas are being reassigned."),
+        ("PartitionsWithLateTransactionsCount", "partitions", "Partitions led here with a transaction that is open for"
+         " longer than transaction.max.timeout.ms and five minutes."),
+        ("ProducerIdCount", "producer ids", "Producer ids in the logs of this broker, once per partition."),
+    ),
+    *rows_of(
+        "kafka.server", "AddPartitionsToTxnManager", _COUNTER, (),
+        ("VerificationFailureRate", "partitions", "Partitions of transactional Produce requests that their coordinator"
+         " did not confirm."),
+    ),
+    *rows_of(
+        "kafka.server", "AddPartitionsToTxnManager", _SUMMARY, (),
+        ("VerificationTimeMs", "ms", "Requests to transaction coordinators, for these partitions."),
     ),
     *rows_of(
         "kafka.server", "ReplicaManager", _COUNTER, (),
@@ -133,6 +145,13 @@ _BROKER = [
         ("NumOffsets", "offsets", "Committed offsets of these groups."),
         *((f"NumGroups{state}", "groups", f"Groups in state {state}.")
           for state in ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")),
+    ),
+    *rows_of(
+        "kafka.coordinator.transaction", "TransactionMarkerChannelManager", _GAUGE, (),
+        ("UnknownDestinationQueueSize", "markers", "Transaction markers that wait because their partition has no"
+         " leader."),
+        ("LogAppendRetryQueueSize", "transactions", "Transactions whose last record could not be written and is written"
+         " again."),
     ),
 ]  # fmt: skip
 

@@ -1,0 +1,1 @@
+"""The transactional producer: its requests to coordinators, its producer ids, and its interface."""

@@ -1,0 +1,161 @@
+"""Producers that stop between two requests, that hold thousands of transactions open or one over many partitions: the
+coordinator ends what has timed out, and no other producer waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.headers import decode_response_header
+from signalbox.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
+from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from signalbox.protocol.messages.list_transactions import ListTransactionsRequest
+from signalbox.testing.process_cluster import ProcessCluster
+from tests.system.clusters import QUICK
+from tests.system.transactions.requests import TransactionalRequests, end_offsets
+from tests.system.wire import Wire, dial
+from tests.waiting import until
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.spec("D5")]
+
+OPEN_TRANSACTIONS = 10_000
+WIDE = 1_000
+_SHORT_MS = 1_000
+_SETTINGS = {
+    **QUICK,
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
+    "transaction.state.log.num.partitions": "4",
+}
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
+    """One broker; the topics of its coordinators exist."""
+    with ProcessCluster(tmp_path_factory.mktemp("interrupted"), 1, overrides=_SETTINGS) as cluster:
+        with dial(cluster) as wire:
+            for key_type in (0, 1):
+                message = FindCoordinatorRequest(coordinator_keys=["any"], key_type=key_type)
+                until(partial(_has_coordinator, wire, message), "a coordinator")
+        yield cluster
+
+
+def _has_coordinator(wire: Wire, message: FindCoordinatorRequest) -> bool:
+    return bool(wire.ask(ApiKey.FIND_COORDINATOR, 4, message).coordinators[0].error_code == Error.NONE)
+
+
+@pytest.fixture
+def wire(broker: ProcessCluster) -> Iterator[Wire]:
+    with dial(broker) as connection:
+        yield connection
+
+
+def create(broker: ProcessCluster, topic: str, partitions: int = 1) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap()})
+    admin.create_topics([NewTopic(topic, partitions, 1)], operation_timeout=60)[topic].result(60)
+    with dial(broker) as wire:
+        until(lambda: -1 not in end_offsets(wire, topic, range(partitions), stable=False).values(), "all leaders")
+
+
+def is_stable(wire: Wire, topic: str, partitions: range = range(1)) -> bool:
+    """Whether no transaction is open in these partitions."""
+    return end_offsets(wire, topic, partitions, stable=True) == end_offsets(wire, topic, partitions, stable=False)
+
+
+@pytest.mark.parametrize("requests", range(6))
+def test_a_producer_that_stops_after_any_request_is_aborted_and_fenced(
+    broker: ProcessCluster, wire: Wire, requests: int
+) -> None:
+    topic = f"stops-{requests}"
+    create(broker, topic)
+    producer = TransactionalRequests(wire, topic, topic, _SHORT_MS)
+    steps = (producer.init, producer.add, producer.produce, producer.add_offsets, producer.commit_offsets)
+    assert [step() for step in steps[:requests]] == [Error.NONE] * requests
+    until(lambda: is_stable(wire, topic), "the abort")
+    former = producer.producer
+    next_one = TransactionalRequests(wire, topic, topic)
+    assert next_one.init() is Error.NONE
+    if requests:
+        assert producer.end(committed=True) is Error.PRODUCER_FENCED
+        assert former < next_one.producer
+    assert producer.committed_offset() == -1
+    assert [next_one.add(), next_one.produce(), next_one.end(committed=True)] == [Error.NONE] * 3
+    until(lambda: is_stable(wire, topic), "the commit")
+
+
+def test_a_transaction_that_has_timed_out_cannot_be_committed(broker: ProcessCluster, wire: Wire) -> None:
+    create(broker, "timed-out")
+    producer = TransactionalRequests(wire, "timed-out", "timed-out", _SHORT_MS)
+    assert [producer.init(), producer.add(), producer.produce()] == [Error.NONE] * 3
+    until(lambda: is_stable(wire, "timed-out"), "the abort")
+    assert producer.end(committed=True) is Error.PRODUCER_FENCED
+    assert producer.produce() is Error.INVALID_PRODUCER_EPOCH
+    assert producer.add() is Error.PRODUCER_FENCED
+
+
+def test_an_end_that_is_repeated_changes_nothing(broker: ProcessCluster, wire: Wire) -> None:
+    create(broker, "ends")
+    producer = TransactionalRequests(wire, "ends", "ends")
+    assert [producer.init(), producer.add(), producer.produce()] == [Error.NONE] * 3
+    assert producer.end(committed=True) is Error.NONE
+    until(lambda: is_stable(wire, "ends"), "the commit")
+    end = end_offsets(wire, "ends", [0], stable=True)
+    assert producer.end(committed=True) is Error.NONE
+    assert producer.end(committed=False) is Error.INVALID_TXN_STATE
+    assert end_offsets(wire, "ends", [0], stable=False) == end
+
+
+def test_a_transaction_over_a_thousand_partitions(broker: ProcessCluster, wire: Wire) -> None:
+    create(broker, "wide", WIDE)
+    producer = TransactionalRequests(wire, "wide", "wide")
+    everywhere = range(WIDE)
+    assert [producer.init(), producer.add(everywhere), producer.produce(everywhere)] == [Error.NONE] * 3
+    assert set(end_offsets(wire, "wide", everywhere, stable=True).values()) == {0}
+    assert producer.end(committed=True) is Error.NONE
+    until(lambda: set(end_offsets(wire, "wide", everywhere, stable=True).values()) == {2}, "a marker in each partition")
+
+
+def open_transactions(wire: Wire, peer: Wire, topic: str, names: Sequence[str]) -> None:
+    """Opens a transaction of each name; requests are sent before the responses are read. `peer` is a connection as
+    brokers have it, on which one request adds the partitions of many transactions."""
+    version, kind = 5, AddPartitionsToTxnRequest
+    requests = (InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=600_000) for name in names)
+    wire.send(b"".join(wire.request(ApiKey.INIT_PRODUCER_ID, version, request.encode(version)) for request in requests))
+    transactions = []
+    for name in names:
+        frame = wire.frame()
+        _, offset = decode_response_header(frame, ApiKey.INIT_PRODUCER_ID, version)
+        producer = InitProducerIdResponse.decode(frame, version, offset)
+        assert producer.error_code == Error.NONE
+        transactions.append(
+            kind.AddPartitionsToTxnTransaction(
+                transactional_id=name,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
+                topics=[kind.AddPartitionsToTxnTopic(name=topic, partitions=[0])],
+            )
+        )
+    added = peer.ask(ApiKey.ADD_PARTITIONS_TO_TXN, version, kind(transactions=transactions))
+    results = [row for result in added.results_by_transaction for row in result.topic_results]
+    assert {partition.partition_error_code for row in results for partition in row.results_by_partition} == {0}
+
+
+@pytest.mark.slow
+def test_ten_thousand_open_transactions(broker: ProcessCluster, wire: Wire) -> None:
+    create(broker, "many")
+    names = [f"many-{number}" for number in range(OPEN_TRANSACTIONS)]
+    with dial(broker, listener="REPLICATION") as peer:
+        for start in range(0, OPEN_TRANSACTIONS, 500):
+            open_transactions(wire, peer, "many", names[start : start + 500])
+    create(broker, "beside")
+    other = TransactionalRequests(wire, "beside", "beside")
+    for _ in range(20):
+        assert [other.init(), other.add(), other.produce(), other.end(committed=True)] == [Error.NONE] * 4
+    until(lambda: is_stable(wire, "beside"), "the commits of another producer")
+    listed = wire.ask(ApiKey.LIST_TRANSACTIONS, 2, ListTransactionsRequest(state_filters=["Ongoing"]))
+    assert len({state.transactional_id for state in listed.transaction_states}) == OPEN_TRANSACTIONS

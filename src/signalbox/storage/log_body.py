@@ -294,8 +294,8 @@ class LogBody:
         self.forget_gaps_from(offset)
 
     def retire(self, segments: Iterable[Segment]) -> None:
-        """Takes the files of `segments` out of the log; they are removed later. Snapshots first: one without its segment
-        would stay."""
+        """Takes the files of `segments` out of the log; they are removed later. Snapshots first: one without its
+        segment would stay."""
         suffixes = (SNAPSHOT_SUFFIX, *SEGMENT_SUFFIXES)
         for segment in segments:
             segment.release()

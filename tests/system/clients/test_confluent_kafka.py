@@ -10,6 +10,8 @@ from confluent_kafka import (
     Consumer,
     ConsumerGroupTopicPartitions,
     IsolationLevel,
+    KafkaError,
+    KafkaException,
     Message,
     Producer,
     TopicPartition,

@@ -200,8 +200,11 @@ class LogCleaning:
         try:
             with body.directory.guard(f"cleaning {body.folder}"):
                 files = [self._new_file(path) for path in paths]
-            fds, interval_bytes = [file.fd for file in files], body.config.index_interval_bytes
-            target = CleanedTarget(*fds, base_offset=group[0].base_offset, index_interval_bytes=interval_bytes)
+            log_fd, index_fd, time_index_fd, transaction_index_fd = (file.fd for file in files)
+            interval_bytes = body.config.index_interval_bytes
+            target = CleanedTarget(
+                log_fd, index_fd, time_index_fd, transaction_index_fd, group[0].base_offset, interval_bytes
+            )
             ranges = [
                 SegmentSource(source.fd, 0, segment.written, 0, 0)
                 for source, segment in zip(sources, group, strict=True)

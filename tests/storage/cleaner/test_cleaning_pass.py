@@ -80,7 +80,7 @@ def test_a_group_is_rewritten_into_one_segment(tmp_path: Path) -> None:
         worker.map_segment(source)
     worker.begin_rewriting()
     fds = [os.open(tmp_path / name, os.O_RDWR | os.O_CREAT) for name in "xyzt"]
-    target = CleanedTarget(*fds, 0, 0)
+    target = CleanedTarget(fds[0], fds[1], fds[2], fds[3], 0, 0)
     rewritten = worker.rewrite(segments.sources, target, RetentionRules(0, 0, 3))
     assert (rewritten.records_read, rewritten.records_kept) == (3, 2)
     assert rewritten.bytes_read == sum(source.end for source in segments.sources)
@@ -109,7 +109,7 @@ def test_aborted_batches_are_neither_mapped_nor_kept_and_their_marker_is_indexed
     worker.add_aborted([aborted])
     paths = [tmp_path / name for name in "xyzt"]
     fds = [os.open(path, os.O_RDWR | os.O_CREAT) for path in paths]
-    target = CleanedTarget(*fds, 0, 0)
+    target = CleanedTarget(fds[0], fds[1], fds[2], fds[3], 0, 0)
     worker.rewrite([source], target, RetentionRules(0, 0, 4))
     assert [batch.base_offset for batch in iter_batch_headers(paths[0].read_bytes())] == [0, 2, 3]
     index = TransactionIndex(str(paths[3]))

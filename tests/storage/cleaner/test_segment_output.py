@@ -19,7 +19,7 @@ ABORTED = AbortedTransaction(7, 3, 9, 10)
 
 
 def target_of(fds: list[int]) -> CleanedTarget:
-    return CleanedTarget(*fds, 0, 300)
+    return CleanedTarget(fds[0], fds[1], fds[2], fds[3], 0, 300)
 
 
 def test_the_files_are_those_of_a_log(tmp_path: Path) -> None:

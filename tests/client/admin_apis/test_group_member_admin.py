@@ -31,10 +31,10 @@ def test_members_are_removed_by_instance_id_or_all(cluster: Cluster) -> None:
         assert sorted(row.partition for one in owned for row in one) == [0, 1, 2]
         for member in members:
             await member.pause_polling()
-        removed = await admin.remove_members("crowd", ["a", "nobody"], reason="maintenance")
+        removed = await admin.remove_members("crowd", ["a", "absent"], reason="maintenance")
         assert {name: result.error for name, result in removed.items()} == {
             "a": Error.NONE,
-            "nobody": Error.UNKNOWN_MEMBER_ID,
+            "absent": Error.UNKNOWN_MEMBER_ID,
         }
         left = await admin.remove_members("crowd")
         assert len(left) == 2

@@ -16,6 +16,7 @@ from signalbox.client.connection.frame_stream import FrameStream
 from signalbox.client.connection.node import Address
 from signalbox.client.connection.stream_opener import StreamOpener
 from tests.client.loopback_cluster import LoopbackBroker
+from tests.client.simulation.virtual_loop import pass_time
 
 _LENGTH_BYTES = 4
 
@@ -27,11 +28,11 @@ class Route:
         self.home = home
         self.broker = home
         self.swallows = False  # nothing arrives, as behind a firewall
-        self.refuses = False
+        self.is_down = False
         self.delay_s = 0.001
 
     def restore(self) -> None:
-        self.broker, self.swallows, self.refuses, self.delay_s = self.home, False, False, 0.001
+        self.broker, self.swallows, self.is_down, self.delay_s = self.home, False, False, 0.001
 
 
 class Network:
@@ -49,10 +50,10 @@ class Network:
             address = opener._address
             opener.stage = "tcp"
             route = network.routes[address]
-            await asyncio.sleep(route.delay_s)
+            await pass_time(route.delay_s)
             if route.swallows:
                 await asyncio.Event().wait()  # until the connect timeout
-            if route.refuses:
+            if route.is_down:
                 raise ConnectionRefusedError(111, "Connection refused")
             stream = FrameStream(address, opener._settings.max_handshake_frame_bytes)
             stream._channel.attach(Link(network, route))  # type: ignore[attr-defined]
@@ -122,7 +123,7 @@ class Link:
                 self.channel.on_frame(memoryview(self._response[_LENGTH_BYTES:]), None)
 
     async def _travel(self) -> None:
-        await asyncio.sleep(self.route.delay_s * self.network.random.uniform(0.5, 1.5))
+        await pass_time(self.route.delay_s * self.network.random.uniform(0.5, 1.5))
         if self.route.swallows:
             await asyncio.Event().wait()
 

@@ -24,12 +24,14 @@ from signalbox.common.ids import TopicPartition
 from signalbox.protocol.messages.metadata import MetadataRequest
 from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
 from tests.client.simulation.network import Network, Route
+from tests.client.simulation.virtual_loop import pass_time
 
 HEALTHY = 3
 FAULTY = (1, 2)
 LEADERS = (1, 2, 3, 1, 2, 3)
 FAULTS_END_S, SEND_EVERY_S = 12.0, 0.05
 CONNECT_TIMEOUT_MS = 500
+_READ_S = 300.0  # then what has not been read is lost
 
 
 class Story:
@@ -77,11 +79,11 @@ class Story:
         seeds = client.metadata_updater.seeds
         ask = seeds.ask
 
-        async def counted(*args: Any) -> AsyncGenerator[tuple[Address, Any], None]:
+        async def counted(request: MetadataRequest, timeout_ms: float) -> AsyncGenerator[tuple[Address, Any], None]:
             self._rounds_now += 1
             self.rounds = max(self.rounds, self._rounds_now)
             try:
-                async for answer in ask(*args):
+                async for answer in ask(request, timeout_ms):
                     yield answer
             finally:
                 self._rounds_now -= 1
@@ -105,18 +107,21 @@ class Story:
                 (await producer.send("t", value, partition=index)).add_done_callback(acknowledged)
                 self.sent[index].append(value)
                 number += 1
-                await asyncio.sleep(SEND_EVERY_S)
+                await pass_time(SEND_EVERY_S)
 
     async def _consume(self, client: ClusterClient, faults: asyncio.Task[None]) -> None:
         consumer = Consumer(client, ConsumerSettings(fetch_max_wait_ms=50))
         partitions = [TopicPartition("t", index) for index in self.sent]
         await consumer.assign(dict.fromkeys(partitions, 0))
         loop = asyncio.get_running_loop()
+        give_up = loop.time() + _READ_S
         while not faults.done() or len(self.consumed) < sum(map(len, self.sent.values())):
             began, timeout_ms = loop.time(), self.random.choice([0, 50, 1_000])
+            if began > give_up:
+                return
             self.consumed += await consumer.poll(timeout_ms)
             self.overruns_s.append(loop.time() - began - timeout_ms / 1000)
-            await asyncio.sleep(0.05)
+            await pass_time(0.05)
         await consumer.close()
 
     async def _call(self, client: ClusterClient, faults: asyncio.Task[None]) -> None:
@@ -132,7 +137,7 @@ class Story:
             with suppress(ClientFailure):
                 await self.random.choice(calls)(timeout_ms)
             self.overruns_s.append(loop.time() - began - timeout_ms / 1000)
-            await asyncio.sleep(0.1)
+            await pass_time(0.1)
 
     # -- the faults
 
@@ -140,9 +145,9 @@ class Story:
         loop = asyncio.get_running_loop()
         end = loop.time() + FAULTS_END_S
         wirings = [self._swap, self._misroute, self._heal]
-        kinds = [*wirings, self._swallow, self._refuse, self._delay, self._sever, self._move]
+        kinds = [*wirings, self._swallow, self._take_down, self._delay, self._sever, self._move]
         while loop.time() < end:
-            await asyncio.sleep(self.random.expovariate(2.0))
+            await pass_time(self.random.expovariate(2.0))
             kind = self.random.choice(kinds)
             kind(self.random.choice(FAULTY))
             self.faults.append(f"{end - loop.time():.3f} {kind.__name__}")
@@ -161,8 +166,8 @@ class Story:
     def _swallow(self, node_id: int) -> None:
         self.routes[node_id].swallows = True
 
-    def _refuse(self, node_id: int) -> None:
-        self.routes[node_id].refuses = True
+    def _take_down(self, node_id: int) -> None:
+        self.routes[node_id].is_down = True
         self._sever(node_id)
 
     def _delay(self, node_id: int) -> None:

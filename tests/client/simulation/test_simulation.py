@@ -30,12 +30,12 @@ def story_of(seed: int) -> Story:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_whatever_the_order_of_faults(seed: int) -> None:
     story = story_of(seed)
-    told = "\n".join(story.faults)
-    assert story.failures == [], told
+    faults = "\n".join(story.faults)
+    assert story.failures == [], faults
     for index, sent in story.sent.items():
-        assert story.stored(index) == sent, f"partition {index}: lost, repeated or out of order\n{told}"
-        assert story.read(index) == sent, f"partition {index}: not read once and in order\n{told}"
-    assert max(story.overruns_s) <= _GRACE_S, told
+        assert story.stored(index) == sent, f"partition {index}: lost, repeated or out of order\n{faults}"
+        assert story.read(index) == sent, f"partition {index}: not read once and in order\n{faults}"
+    assert max(story.overruns_s) <= _GRACE_S, faults
     assert story.rounds == 1, "one rebootstrap at a time"
     healthy = [index for index, leader in enumerate(LEADERS) if leader == HEALTHY]
     gaps = [
@@ -43,7 +43,7 @@ def test_whatever_the_order_of_faults(seed: int) -> None:
         for index in healthy
         for earlier, later in zip(story.acknowledged_at[index], story.acknowledged_at[index][1:], strict=False)
     ]
-    assert max(gaps) <= _RECOVERED_S + CONNECT_TIMEOUT_MS / 1000, told
+    assert max(gaps) <= _RECOVERED_S + CONNECT_TIMEOUT_MS / 1000, faults
 
 
 def test_the_seeds_cause_every_kind_of_recovery() -> None:

@@ -37,6 +37,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._clock.now
 
 
+async def pass_time(seconds: float) -> None:
+    """Let virtual time pass; nothing sleeps."""
+    loop = asyncio.get_running_loop()
+    passed: asyncio.Future[None] = loop.create_future()
+    timer = loop.call_later(seconds, passed.set_result, None)
+    try:
+        await passed
+    finally:
+        timer.cancel()
+
+
 def run_virtually(main: Coroutine[Any, Any, T]) -> T:
     """As asyncio.run, in virtual time. An exception that no task handles is raised at the end."""
     unhandled: list[BaseException] = []

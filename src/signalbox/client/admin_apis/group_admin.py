@@ -189,6 +189,7 @@ class GroupAdmin(AdminCall):
         """The result of `attempt(node id, ms left)` at the coordinator of a group or transactional id, looked up before
         each attempt."""
         deadline = self.client.deadline(timeout_ms)
+        last: Exception
         tries = 0
         while True:
             try:
@@ -198,13 +199,14 @@ class GroupAdmin(AdminCall):
                     return result
                 raise rejection_of(Error.of(error_code))
             except KafkaError as rejection:
-                if rejection.error not in RETRIED or left_ms(deadline) <= 0:
-                    raise
+                last, is_retried = rejection, rejection.error in RETRIED
             except ClientFailure as failure:
-                if not failure.retriable or left_ms(deadline) <= 0:
-                    raise
+                last, is_retried = failure, failure.retriable
             tries += 1
-            await self.client.pause(tries, deadline)
+            if is_retried:
+                await self.client.pause(tries, deadline)
+            if not is_retried or left_ms(deadline) <= 0:
+                raise last
 
 
 async def find_coordinator(

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.fork_server import ForkServer
 from tests.skip_rule import read_allowed_skips, unexpected_skips
 from tests.spec_numbers import mark_by_number, marks
 from tests.system_marker import SYSTEM, mark_system
+from tests.testing.fork_server import ForkServer
 from tests.threads_left import stack_of, threads_left
 from tests.worker_groups import GroupScheduling, import_own_share, order_items
 

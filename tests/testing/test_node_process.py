@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from signalbox.testing.node_process import NodeProcess, StartNode, start_interpreter
-from tests.fork_server import ForkServer
+from tests.testing.fork_server import ForkServer
 
 _FORKED = ForkServer().start
 

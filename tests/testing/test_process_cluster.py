@@ -11,7 +11,7 @@ import pytest
 
 from signalbox.testing.node_process import start_interpreter
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster, _with_ports
-from tests.fork_server import ForkServer
+from tests.testing.fork_server import ForkServer
 
 
 @pytest.fixture(scope="module", params=[start_interpreter, ForkServer().start], ids=["interpreter", "fork server"])

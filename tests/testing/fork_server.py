@@ -1,8 +1,8 @@
 """Nodes of process clusters, forked from a process that has imported the broker.
 
 A new interpreter takes 1.3 s of processor time for the imports of a broker, and the system tests start more than a
-thousand brokers. The fork server (`python -m tests.fork_server <descriptor of its socket>`) has imported its modules,
-runs no thread and serves nothing. A node is its child: a process in a session of its own, which runs
+thousand brokers. The fork server (`python -m tests.testing.fork_server <descriptor of its socket>`) has imported its
+modules, runs no thread and serves nothing. A node is its child: a process in a session of its own, which runs
 `python -m <module>` from the module's first line to the end of its interpreter. It differs from a new interpreter in
 three things: /proc has the fork server's command line, all nodes have its hash seed, and the fork server is its parent:
 so it waits for the node on behalf of the tests. `tests/testing/test_process_cluster.py` starts nodes in both ways.
@@ -62,7 +62,7 @@ class ForkServer:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fork_server", str(theirs.fileno())],
+                [sys.executable, "-m", "tests.testing.fork_server", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},

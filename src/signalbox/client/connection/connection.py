@@ -75,11 +75,18 @@ class ClientConnection:
     ) -> Any:
         """The response to `message`, at a fixed `version` or the highest common one (at most `max_version`).
 
-        ConnectionLost or PeerBroke when the connection ends first; a passed deadline ends it.
+        ConnectionLost or PeerBroke when the connection ends first; a passed deadline ends it. VersionUnsupported when the
+        version does not have a field that is set.
         """
         if version is None:
             version = self.version_for(message, max_version)
-        return self.decode(message, version, await self.send(message, version, timeout_ms))
+        try:
+            response = self.send(message, version, timeout_ms)
+        except StringTooLong:
+            raise
+        except EncodeError as error:
+            raise VersionUnsupported(f"the broker does not have what the request needs: {error}") from error
+        return self.decode(message, version, await response)
 
     def decode(self, message: Any, version: int, payload: Chunk) -> Any:
         """The response to `message` from its payload; PeerBroke, which ends the connection, if it is not readable."""
@@ -92,16 +99,11 @@ class ClientConnection:
             raise failure from error
 
     def send(self, message: Any, version: int, timeout_ms: float | None = None) -> asyncio.Future[Chunk]:
-        """Send `message` now; the future gets the undecoded response payload. VersionUnsupported when `version` does
-        not have a field that is set."""
+        """Send `message` now; the future gets the undecoded response payload. EncodeError when a value does not fit, or
+        `version` does not have a field that is set."""
         correlation_id = self._correlation_id
         self._correlation_id = (correlation_id + 1) & 0x7FFF_FFFF
-        try:
-            chunks = encode_request(message, version, correlation_id, self._settings.client_id)
-        except StringTooLong:
-            raise
-        except EncodeError as error:
-            raise VersionUnsupported(f"the broker does not have what the request needs: {error}") from error
+        chunks = encode_request(message, version, correlation_id, self._settings.client_id)
         return self._stream.send(chunks, correlation_id, timeout_ms or self._settings.request_timeout_ms)
 
     def one_write(self) -> AbstractContextManager[None]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.testing.node_process import NodeProcess, StartNode, start_interpreter
+from signalbox.testing.node_process import InterpreterProcess, NodeProcess, StartNode, start_interpreter
 from tests.testing.fork_server import ForkServer
 
 _FORKED = ForkServer().start
@@ -83,3 +83,18 @@ def test_a_module_that_is_missing_is_in_the_log(start: StartNode, tmp_path: Path
         process = start(["tests.testing.no_such_program"], log)
     assert process.wait(60) == 1
     assert "No module named tests.testing.no_such_program" in (tmp_path / "log").read_text()
+
+
+def test_no_interpreter_is_left_if_a_signal_ends_its_start(tmp_path: Path) -> None:
+    started: list[int] = []
+
+    class Interrupted(InterpreterProcess):
+        def _execute_child(self, *arguments: Any) -> None:
+            super()._execute_child(*arguments)  # type: ignore[misc]
+            started.append(self.pid)
+            raise SystemExit(143)  # as a handler of SIGTERM does, which runs between any two lines
+
+    with (tmp_path / "log").open("ab") as log, pytest.raises(SystemExit):
+        Interrupted(["tests.testing.node_program"], log)
+    with pytest.raises(ProcessLookupError):
+        os.kill(started[0], 0)

@@ -217,6 +217,9 @@ def test_librdkafka_commits_and_aborts_and_read_committed_sees_what_is_committed
         producer.begin_transaction()
         producer.produce("committed", str(number).encode(), partition=0)
         if number % 2:
+            producer.flush(
+                60
+            )  # librdkafka ends a transaction whose partition it could not add yet, and fails (its issue 4849)
             producer.abort_transaction(60)
         else:
             producer.commit_transaction(60)

@@ -33,7 +33,23 @@ class StartNode(Protocol):
 
 
 class InterpreterProcess(subprocess.Popen[bytes]):
-    """A child process."""
+    """A child process. None is left behind if a signal handler raises an exception while it is being started."""
+
+    def __init__(self, arguments: Sequence[str], log: IO[bytes]) -> None:
+        try:
+            super().__init__(
+                [sys.executable, "-m", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                start_new_session=True,
+            )
+        except BaseException:
+            if getattr(self, "pid", None) is not None:
+                self.kill()
+                self.wait()
+            raise
 
     def wait_stopped(self) -> None:
         """Returns when the process has stopped or ended: a signal takes a moment."""
@@ -42,11 +58,4 @@ class InterpreterProcess(subprocess.Popen[bytes]):
 
 def start_interpreter(arguments: Sequence[str], log: IO[bytes]) -> NodeProcess:
     """A `StartNode`: a new interpreter, which imports the node's modules first."""
-    return InterpreterProcess(
-        [sys.executable, "-m", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        start_new_session=True,
-    )
+    return InterpreterProcess(arguments, log)

@@ -66,6 +66,7 @@ class Accounts:
                 self.committed[key] = value
             else:
                 self.aborted += 1
+        producer.flush(60)  # an abort discards what was not sent
         (producer.commit_transaction if commit else producer.abort_transaction)(60)
 
     def read(self, isolation_level: str) -> list[tuple[str, int]]:

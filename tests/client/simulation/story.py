@@ -88,7 +88,7 @@ class Story:
             finally:
                 self._rounds_now -= 1
 
-        seeds.ask = counted  # type: ignore[assignment, method-assign]
+        seeds.ask = counted  # type: ignore[method-assign]
 
     # -- the workload
 

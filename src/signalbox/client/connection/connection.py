@@ -75,8 +75,8 @@ class ClientConnection:
     ) -> Any:
         """The response to `message`, at a fixed `version` or the highest common one (at most `max_version`).
 
-        ConnectionLost or PeerBroke when the connection ends first; a passed deadline ends it. VersionUnsupported when the
-        version does not have a field that is set.
+        ConnectionLost or PeerBroke when the connection ends first; a passed deadline ends it. VersionUnsupported when
+        the version does not have a field that is set.
         """
         if version is None:
             version = self.version_for(message, max_version)

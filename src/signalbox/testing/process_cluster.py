@@ -330,8 +330,10 @@ class ProcessCluster:
     def _await_ready(self, broker: BrokerProcess, stream: IO[bytes]) -> None:
         deadline = time.monotonic() + READY_TIMEOUT_S
         line = b""
+        output = select.poll()  # `select.select` ends at descriptor 1,023
+        output.register(stream, select.POLLIN)
         while not line.endswith(b"\n"):
-            readable, _, _ = select.select([stream], [], [], max(0.0, deadline - time.monotonic()))
+            readable = output.poll(max(0.0, deadline - time.monotonic()) * 1000)
             piece = os.read(stream.fileno(), 65_536) if readable else b""
             if not piece:
                 what = "ended" if readable else f"was not ready after {READY_TIMEOUT_S:.0f} s"

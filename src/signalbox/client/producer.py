@@ -18,7 +18,6 @@ from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ChannelClosed
 from signalbox.client.rejections import rejection_of
 from signalbox.client.sender.partitioner import StickyPartitioner, partition_for_key
-from signalbox.client.sender.produce_exchange import Identities
 from signalbox.client.sender.produce_sender import ProduceSender
 from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, RecordMetadata, size_of
 from signalbox.common.ids import TopicPartition
@@ -46,9 +45,7 @@ class ProducerSettings:
 class Producer:
     """`async with Producer(client) as producer:`; `client` must be started, and is not closed here."""
 
-    def __init__(
-        self, client: ClusterClient, settings: ProducerSettings | None = None, ids: Identities | None = None
-    ) -> None:
+    def __init__(self, client: ClusterClient, settings: ProducerSettings | None = None) -> None:
         self._client = client
         self._settings = settings or ProducerSettings()
         self._sticky = StickyPartitioner()
@@ -57,8 +54,7 @@ class Producer:
         self._memory_freed = asyncio.Event()
         self._memory_freed.set()
         self._outstanding: set[asyncio.Future[RecordMetadata]] = set()
-        linger_ms, compression = self._settings.linger_ms, self._settings.compression_type
-        self._sender = ProduceSender(client, self._queues, linger_ms, compression, ids)
+        self._sender = ProduceSender(client, self._queues, self._settings.linger_ms, self._settings.compression_type)
         self._closed = False
 
     async def __aenter__(self) -> Producer:
@@ -150,15 +146,6 @@ class Producer:
         total = self._settings.buffer_memory_bytes
         buffers = {"buffer-total-bytes": total, "buffer-available-bytes": max(0, total - self._buffered_bytes)}
         return {**self._sender.metrics.as_metrics(), **buffers}
-
-    @property
-    def has_outstanding(self) -> bool:
-        """Whether records are not acknowledged yet."""
-        return bool(self._outstanding)
-
-    async def discard(self, failure: Exception) -> None:
-        """Fail all records that are not acknowledged."""
-        await self._sender.discard(failure)
 
     async def close(self) -> None:
         """Stop at once; records that are not acknowledged fail with ChannelClosed. `flush` first to wait for them."""

@@ -46,7 +46,6 @@ from signalbox.client.sync.sync_client import SyncClient
 from signalbox.client.sync.sync_consumer import SyncConsumer
 from signalbox.client.sync.sync_group_consumer import SyncGroupConsumer, SyncRebalanceListener
 from signalbox.client.sync.sync_producer import SyncProducer
-from signalbox.client.transactions.transactional_producer import TransactionalProducer
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
@@ -99,7 +98,6 @@ __all__ = [
     "SyncProducer",
     "SyncRebalanceListener",
     "TopicPartition",
-    "TransactionalProducer",
     "UnknownTopic",
     "UpgradeType",
     "VersionUnsupported",

@@ -45,20 +45,6 @@ def test_batches_become_one_request_with_names_and_ids() -> None:
     asyncio.run(run())
 
 
-def test_batches_of_a_transaction_have_its_id() -> None:
-    async def run() -> None:
-        batch, queue = ProducerBatch(0, 1), PartitionQueue(TopicPartition("t", 0))
-        batch.add(Record(timestamp=1, value=b"v"), asyncio.get_running_loop().create_future())
-        queue.place(batch, ProducerIdentity(7, 1, "c", "transfers"))
-        request = produce_request([(queue, batch)], VIEW, "none", 5_000)
-        assert request.transactional_id == "transfers"
-        records = request.topic_data[0].partition_data[0].records
-        assert isinstance(records, bytes)
-        assert read_batch_header(records).is_transactional
-
-    asyncio.run(run())
-
-
 def test_answers_are_found_by_name_and_by_id() -> None:
     row = ProduceResponse.PartitionProduceResponse(index=4, base_offset=9)
     made = ProduceResponse.TopicProduceResponse
@@ -74,14 +60,14 @@ def test_an_id_is_kept_until_it_is_spent_or_the_cluster_is_another() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.topic("t1")
         ids = ProducerIds(client)
-        first = await ids.have(set(), ())
+        first = await ids.have(set())
         assert first is not None
-        assert await ids.have({-1}, ()) is first
-        second = await ids.have({first.producer_id}, ())
+        assert await ids.have({-1}) is first
+        second = await ids.have({first.producer_id})
         assert second is not None
         assert (second.producer_id, second.cluster_id) == (first.producer_id + 1, "cluster-A")
         client.view.cluster_id = "cluster-B"
-        third = await ids.have(set(), ())
+        third = await ids.have(set())
         assert third is not None
         assert third.cluster_id == "cluster-B"
 
@@ -94,6 +80,6 @@ def test_a_rejection_is_raised() -> None:
             error_code=Error.CLUSTER_AUTHORIZATION_FAILED
         )
         with pytest.raises(KafkaError, match="no producer id"):
-            await ProducerIds(client).have(set(), ())
+            await ProducerIds(client).have(set())
 
     with_client(test, size=1)

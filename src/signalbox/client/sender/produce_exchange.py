@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Any, Protocol
+from collections.abc import Collection
+from typing import Any
 
 from signalbox.client.cluster.metadata_view import MetadataView
 from signalbox.client.cluster_client import ClusterClient
@@ -20,14 +20,12 @@ Sending = list[tuple[PartitionQueue, ProducerBatch]]
 
 
 def produce_request(sending: Sending, view: MetadataView, compression: str, timeout_ms: int) -> ProduceRequest:
-    """One batch per partition, all of one identity; topics with name and id: the version decides which one is sent."""
-    identity = sending[0][1].identity
+    """One batch per partition; topics with name and id: the version decides which one is sent."""
     topics: dict[str, list[ProduceRequest.PartitionProduceData]] = {}
     for queue, batch in sending:
         row = ProduceRequest.PartitionProduceData(index=queue.partition.partition, records=batch.encoded(compression))
         topics.setdefault(queue.partition.topic, []).append(row)
     return ProduceRequest(
-        transactional_id=identity.transactional_id if identity is not None else None,
         acks=_ACKS_ALL,
         timeout_ms=timeout_ms,
         topic_data=[
@@ -52,15 +50,6 @@ def answers_by_partition(response: Any, view: MetadataView) -> dict[TopicPartiti
     return rows
 
 
-class Identities(Protocol):
-    """The identities under which the sender sends new batches."""
-
-    async def have(self, spent: Collection[int], partitions: Iterable[TopicPartition]) -> ProducerIdentity | None:
-        """An identity whose id is not `spent`, for batches of these partitions; None when there is none now.
-        ClientFailure or KafkaError when none can be obtained."""
-        ...
-
-
 class ProducerIds:
     """The identity for new sequences: InitProducerId at any broker, once per cluster and whenever an id is spent."""
 
@@ -68,7 +57,7 @@ class ProducerIds:
         self._client = client
         self.current: ProducerIdentity | None = None
 
-    async def have(self, spent: Collection[int], partitions: Iterable[TopicPartition]) -> ProducerIdentity | None:
+    async def have(self, spent: Collection[int]) -> ProducerIdentity | None:
         """An identity of the client's present cluster whose id is not `spent`; None when the cluster changed meanwhile.
         ClientFailure or KafkaError when no producer id can be obtained now."""
         cluster_id = self._client.view.cluster_id

@@ -11,20 +11,13 @@ from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ClientFailure, ConnectFailed, DeadlinePassed, NoUsableNode, VersionUnsupported
 from signalbox.client.rejections import is_final, rejection_of, topic_rejection
 from signalbox.client.sender.batch_action import NOT_APPENDED, BatchAction, action_after
-from signalbox.client.sender.produce_exchange import (
-    Identities,
-    ProducerIds,
-    Sending,
-    answers_by_partition,
-    produce_request,
-)
+from signalbox.client.sender.produce_exchange import ProducerIds, Sending, answers_by_partition, produce_request
 from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
 from signalbox.client.sender.producer_metrics import ProducerMetrics
 from signalbox.common.backoff import backoff_after
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 
-_PRODUCER_ADDS_PARTITIONS = 11  # from version 12 of Produce on the leader adds the partition to the transaction
 _NEVER_SENT = (ConnectFailed, NoUsableNode, VersionUnsupported)
 
 
@@ -37,13 +30,12 @@ class ProduceSender:
         queues: dict[TopicPartition, PartitionQueue],
         linger_ms: float,
         compression: str,
-        ids: Identities | None = None,
     ) -> None:
         self._client = client
         self._queues = queues
         self._linger = linger_ms / 1000
         self._compression = compression
-        self._ids = ids or ProducerIds(client)
+        self._ids = ProducerIds(client)
         self._wake = asyncio.Event()
         self._flushes = 0
         self.metrics = ProducerMetrics()
@@ -72,15 +64,6 @@ class ProduceSender:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def discard(self, failure: Exception) -> None:
-        """Fail all batches, when those in flight have their responses; all sequences begin again."""
-        while self._requests:
-            await asyncio.wait(self._requests.values())
-        for queue in self._queues.values():
-            for batch in queue.batches:
-                batch.fail(failure)
-        self._queues.clear()
-
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
@@ -91,10 +74,7 @@ class ProduceSender:
             identity = await self._identity_for(ready) if ready else None
             if identity is not None:
                 now = loop.time()
-                asked, ready = _partitions(ready), self._ready(now)
-                if not _partitions(ready) <= asked:
-                    continue  # partitions that became ready meanwhile may not be in the transaction yet
-                for node_id, sending in ready.items():
+                for node_id, sending in self._ready(now).items():
                     self._dispatch(node_id, sending, identity)
             try:
                 async with asyncio.timeout_at(self._next_event(now)):
@@ -171,7 +151,7 @@ class ProduceSender:
         without the right to IdempotentWrite, fails the batches."""
         spent = {queue.spent_producer_id for sending in ready.values() for queue, _ in sending}
         try:
-            return await self._ids.have(spent, _partitions(ready))
+            return await self._ids.have(spent)
         except (ClientFailure, KafkaError) as failure:
             retry_at = asyncio.get_running_loop().time() + self._client.settings.retry_backoff_ms / 1000
             for sending in ready.values():
@@ -196,8 +176,7 @@ class ProduceSender:
         began = asyncio.get_running_loop().time()
         self.metrics.sent([batch for _, batch in sending], self._compression, began)
         try:
-            version = None if request.transactional_id is None else _PRODUCER_ADDS_PARTITIONS
-            response = await self._client.request(node_id, request, max_version=version)
+            response = await self._client.request(node_id, request)
             self.metrics.answered(asyncio.get_running_loop().time() - began)
         except ClientFailure as failure:
             self._failed(sending, failure)
@@ -264,7 +243,3 @@ class ProduceSender:
             queue.batches.extendleft(reversed(batch.halves()))
         else:
             self._fail(queue, rejection)
-
-
-def _partitions(ready: dict[int, Sending]) -> set[TopicPartition]:
-    return {queue.partition for sending in ready.values() for queue, _ in sending}

@@ -30,12 +30,11 @@ class RecordMetadata(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProducerIdentity:
-    """A producer id with its epoch, valid in one cluster. `transactional_id`: its batches belong to transactions."""
+    """A producer id with its epoch, valid in one cluster."""
 
     producer_id: int
     producer_epoch: int
     cluster_id: str | None
-    transactional_id: str | None = None
 
 
 class ProducerBatch:
@@ -78,7 +77,6 @@ class ProducerBatch:
                 producer_id=self.identity.producer_id,
                 producer_epoch=self.identity.producer_epoch,
                 base_sequence=self.base_sequence,
-                transactional=self.identity.transactional_id is not None,
             )
         return self._encoded
 

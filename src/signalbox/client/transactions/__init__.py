@@ -1,1 +1,0 @@
-"""The transactional producer: its requests to coordinators, its producer ids, and its interface."""

@@ -28,6 +28,19 @@ def test_no_snapshot_has_a_transaction_open_whose_marker_is_gone(tmp_path: Path)
     assert log.log.last_stable_offset == log.log.log_end_offset
 
 
+def test_the_snapshot_of_a_clean_shutdown_is_no_exception(tmp_path: Path) -> None:
+    """It is inside a segment, and the newest one below the active segment once the others are gone."""
+    log = CompactedLog(tmp_path, replace(COMPACTED, delete_retention_ms=0, min_cleanable_dirty_ratio=0.0))
+    log.append(keyed({"b": "aborted"}, producer=(7, 0, 0), transactional=True), keyed({"a": "1"}), roll=False)
+    log.log.close()
+    log.kill()
+    log.open()
+    assert [path.stem for path in tmp_path.rglob("*.snapshot")] == [f"{2:020}"]
+    log.append(marker(7, commit=False))
+    assert log.clean()
+    assert [path.stem for path in tmp_path.rglob("*.snapshot")] == [f"{log.log.body.segments.active.base_offset:020}"]
+
+
 def test_the_transaction_index_has_what_a_marker_is_needed_for(tmp_path: Path) -> None:
     log = CompactedLog(tmp_path, replace(COMPACTED, delete_retention_ms=0, min_cleanable_dirty_ratio=0.0))
     log.append(keyed({"a": "1"}, producer=(7, 0, 0), transactional=True), roll=False)

@@ -7,6 +7,7 @@ Offsets that these methods take are ends: "next offset", the one after the last 
 from __future__ import annotations
 
 import logging
+import math
 import operator
 import os
 import zlib
@@ -324,15 +325,21 @@ class LogBody:
             file_system.rename(path + CLEANED_SUFFIX, path + SWAP_SUFFIX)
         first = self.segments.slot_of(base_offset)
         self.segments.replace_run(first, first + len(old) - 1, [new])
-        self.retire(old)  # with snapshots: the marker of a transaction that was open there may be gone
+        # No snapshot stays, that of a clean shutdown neither: the marker of a transaction that was open may be gone.
+        self._drop_snapshots_between(base_offset, self.segments[first + 1].base_offset)
+        self.retire(old)
         for path in paths:
             file_system.rename(path + SWAP_SUFFIX, path)
         new.use_existing_file(size_bytes)
 
     def drop_snapshots_after(self, end_offset: int) -> None:
         """Removes the snapshots above `end_offset`."""
+        self._drop_snapshots_between(end_offset, math.inf)
+
+    def _drop_snapshots_between(self, after: int, before: float) -> None:
+        """Removes the snapshots above `after` and below `before`."""
         for offset in offsets_in(self.folder, SNAPSHOT_SUFFIX):
-            if offset > end_offset:
+            if after < offset < before:
                 self.directory.disk.file_system.remove(os.path.join(self.folder, offset_name(offset, SNAPSHOT_SUFFIX)))
 
     def sync(self, end_offset: int) -> None:

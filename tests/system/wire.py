@@ -14,7 +14,7 @@ from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from signalbox.security.sasl.scram import ScramClientExchange
 from signalbox.testing.process_cluster import ProcessCluster
 
-TIMEOUT_S = 15.0
+TIMEOUT_S = 60.0
 
 
 class Closed(ConnectionError):

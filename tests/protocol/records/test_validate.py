@@ -58,7 +58,7 @@ def test_a_good_batch_passes_and_its_header_comes_back() -> None:
         (changed(last_offset_delta=-1), Error.INVALID_RECORD),
         (changed(attributes=5), Error.CORRUPT_MESSAGE),
         (changed(attributes=CONTROL_BIT), Error.INVALID_RECORD),
-        (changed(attributes=TRANSACTIONAL_BIT), Error.INVALID_RECORD),
+        (changed(attributes=TRANSACTIONAL_BIT), Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
         (changed(producer_id=5, producer_epoch=0, base_sequence=-1), Error.INVALID_RECORD),
         (changed(producer_id=5, producer_epoch=-1, base_sequence=0), Error.INVALID_RECORD),
     ],
@@ -108,7 +108,7 @@ def test_the_header_alone() -> None:
 
 def test_a_transactional_batch_needs_a_producer() -> None:
     assert validate_batches(IN_TRANSACTION)
-    assert rejection(changed(attributes=TRANSACTIONAL_BIT)) is Error.INVALID_RECORD
+    assert rejection(changed(attributes=TRANSACTIONAL_BIT)) is Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 def test_only_a_coordinators_records_have_a_producer_and_no_sequence() -> None:

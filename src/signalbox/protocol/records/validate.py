@@ -108,4 +108,5 @@ def _check_header(header: BatchHeader, rules: BatchRules) -> None:
             f"producer {header.producer_id} with epoch {header.producer_epoch}, sequence {header.base_sequence}",
         )
     if header.is_transactional and not header.has_producer_id:
-        raise KafkaError(Error.INVALID_RECORD, "a transactional batch without a producer id")
+        # With a transactional id its coordinator has rejected the batch before: the request has none.
+        raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch without a producer id")

@@ -101,10 +101,15 @@ class LoadedCluster:
 
 @contextmanager
 def loaded_cluster(
-    folder: Path, per_broker: Mapping[int, Mapping[str, str]] | None = None, store: str = "sqlite", *, brokers: int = 3
+    folder: Path,
+    per_broker: Mapping[int, Mapping[str, str]] | None = None,
+    store: str = "sqlite",
+    *,
+    brokers: int = 3,
+    session_s: float = SESSION_S,
 ) -> Iterator[LoadedCluster]:
     """Brokers with fixed ports, and the topic; stops everything at the end."""
-    with STORES[store](folder, int(SESSION_S * 1000)) as running:
+    with STORES[store](folder, int(session_s * 1000)) as running:
         overrides = {**_OVERRIDES, **running.settings}
         first_port = consecutive_ports(3 * brokers, Random())
         cluster = ProcessCluster(folder, brokers, first_port=first_port, overrides=overrides, per_broker=per_broker)

@@ -38,6 +38,7 @@ BELOW = {
 }
 KEYS = ("retention.ms", "max.message.bytes", "segment.ms")  # one for each client that makes changes
 ABOVE = {INTER_BROKER_PROTOCOL_KEY: "3.9"}
+_SESSION_S = 18.0  # Kafka's default: no session is to expire, however busy the machine is
 
 
 @contextmanager
@@ -123,7 +124,8 @@ def assert_nothing_is_lost(loaded: LoadedCluster, admins: Sequence[SteadyAdmin])
 def test_two_bounces_to_forwarding(tmp_path: Path, store: str) -> None:
     if store == "zookeeper":
         provision.zookeeper()
-    with loaded_cluster(tmp_path / "cluster", dict.fromkeys(BROKERS, BELOW), store) as loaded:
+    per_broker = dict.fromkeys(BROKERS, BELOW)
+    with loaded_cluster(tmp_path / "cluster", per_broker, store, session_s=_SESSION_S) as loaded:
         controller = loaded.controller()
         assert [shown_controllers(loaded, node_id) for node_id in BROKERS] == [{controller}] * 3
         with changed_all_the_while(loaded) as admins, loaded.load(), read_by_a_group(loaded):

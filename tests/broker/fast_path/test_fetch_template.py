@@ -56,6 +56,13 @@ def test_other_requests_have_no_template(fields: dict[str, object]) -> None:
     assert parsed(12, 3, **fields) is None
 
 
+def test_a_topic_without_partitions_before_the_one_with_a_partition_has_no_template() -> None:
+    topic = FetchRequest.FetchTopic(topic="t", partitions=[FetchRequest.FetchPartition(partition=0)])
+    for topics in ([FetchRequest.FetchTopic(topic="empty"), topic], [topic, FetchRequest.FetchTopic(topic="empty")]):
+        assert parsed(12, 3, topics=topics) is None
+    assert parsed(12, 3, topics=[topic]) is not None
+
+
 def test_nine_partitions_have_no_template() -> None:
     assert parsed(12, *range(9), session_id=5, session_epoch=1) is None
     assert parsed(12, 1, 2) is None

@@ -151,7 +151,8 @@ def parse_fetch(frame: memoryview, version: int, body_offset: int) -> ParsedFetc
         if (
             replica_id_of(request) >= 0
             or (request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH)) == in_session
-            or (not in_session and (request.session_epoch != FINAL_EPOCH or len(partitions) != 1))
+            or (not in_session and request.session_epoch != FINAL_EPOCH)
+            or (not in_session and [len(topic.partitions) for topic in request.topics] != [1])
             or len(partitions) > MAX_REQUEST_TEMPLATE_PARTITIONS
             or request.forgotten_topics_data
             or request.isolation_level not in (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED)

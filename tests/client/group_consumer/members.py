@@ -17,6 +17,7 @@ from signalbox.client.group_consumer.group_consumer import GroupConsumer
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
 from signalbox.client.producer import Producer
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol.messages.metadata import MetadataRequest
 from tests.waiting import until_true
 
 EARLIEST = ConsumerSettings(auto_offset_reset="earliest", fetch_max_wait_ms=50)
@@ -117,6 +118,19 @@ class Group:
         (await AdminClient(self.client).create_topics([NewTopic(name=topic, num_partitions=partitions)]))[
             topic
         ].raise_for_error()
+        for node_id in list(self.client.view.nodes):
+            await self._known_by(node_id, topic, partitions)
+
+    async def _known_by(self, node_id: int, topic: str, partitions: int) -> None:
+        """Wait until a broker names the topic: older metadata gives a member nothing at first."""
+        names = [MetadataRequest.MetadataRequestTopic(name=topic)]
+        request = MetadataRequest(topics=names, allow_auto_topic_creation=False)
+        async with asyncio.timeout(60):
+            while True:
+                response = await self.client.request(node_id, request)
+                if len(response.topics[0].partitions) == partitions:
+                    return
+                await asyncio.sleep(0.005)
 
     async def produce(self, topic: str, values: list[bytes], partitions: int) -> None:
         """Value number i goes to partition i modulo `partitions`."""

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from signalbox.client.aborted_transactions import ISOLATION_LEVELS, AbortedTransactions
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST, OffsetAdmin
 from signalbox.client.application_rows import CONSUMER_CONFIG, field_values
 from signalbox.client.client_metrics import Measure, Metrics
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Purpose
-from signalbox.client.failures import ClientFailure
+from signalbox.client.failures import ClientFailure, ConfigRejected
 from signalbox.client.fetch_exchange import fetch_request, rows_by_partition
 from signalbox.client.rejections import is_final, rejection_of, topic_rejection
 from signalbox.common.ids import TopicPartition
@@ -38,7 +39,8 @@ class ConsumedRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerSettings:
-    """Fields are Kafka's consumer keys. `auto_offset_reset`: earliest, latest, or none (an error)."""
+    """Fields are Kafka's consumer keys. `auto_offset_reset`: earliest, latest, or none (an error). `isolation_level`:
+    read_uncommitted, or read_committed: no records of transactions that are open or aborted. ConfigRejected else."""
 
     fetch_max_wait_ms: int = 500
     fetch_min_bytes: int = 1
@@ -46,6 +48,13 @@ class ConsumerSettings:
     max_partition_fetch_bytes: int = 1_048_576
     auto_offset_reset: str = "earliest"
     check_crcs: bool = True
+    isolation_level: str = "read_uncommitted"
+
+    def __post_init__(self) -> None:
+        if self.isolation_level not in ISOLATION_LEVELS:
+            raise ConfigRejected(
+                f"isolation.level is {self.isolation_level!r}, not one of {', '.join(ISOLATION_LEVELS)}"
+            )
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> ConsumerSettings:
@@ -69,7 +78,7 @@ class Consumer:
         self._fetching: dict[TopicPartition, int] = {}
         self._fetches: dict[asyncio.Task[None], int] = {}
         self._polling = False
-        self._end_offsets: dict[TopicPartition, int] = {}  # high watermarks in the last responses
+        self._end_offsets: dict[TopicPartition, int] = {}  # as in the last responses
         self._records_consumed = self._bytes_consumed = 0
         self._fetch_ms = Measure()
         self._failure: tuple[Exception, frozenset[TopicPartition]] | None = None  # and the partitions that have it
@@ -136,7 +145,8 @@ class Consumer:
         """`offset`, or the one that EARLIEST or LATEST stands for now."""
         if offset >= 0:
             return offset
-        return (await OffsetAdmin(self._client).list_offsets([partition], offset))[partition]
+        isolation = ISOLATION_LEVELS[self._settings.isolation_level]
+        return (await OffsetAdmin(self._client).list_offsets([partition], offset, isolation_level=isolation))[partition]
 
     async def seek(self, partition: TopicPartition, offset: int) -> None:
         """Continue at `offset` (or EARLIEST, LATEST); records of the partition that are already fetched are dropped."""
@@ -274,9 +284,10 @@ class Consumer:
         """Buffer the records of a partition, or handle its error."""
         error = Error.of(row.error_code) if row is not None else Error.UNKNOWN_TOPIC_OR_PARTITION
         if error == Error.NONE:
-            self._end_offsets[partition] = row.high_watermark
+            committed = self._settings.isolation_level == "read_committed"
+            self._end_offsets[partition] = row.last_stable_offset if committed else row.high_watermark
             self._bytes_consumed += len(row.records or b"")
-            self._buffer(partition, offset, row.records or b"")
+            self._buffer(partition, offset, row)
         elif error == Error.OFFSET_OUT_OF_RANGE and self._settings.auto_offset_reset in _RESET_TO:
             reset = _RESET_TO[self._settings.auto_offset_reset]
             position = await self.offset_at(partition, reset)
@@ -288,12 +299,13 @@ class Consumer:
         else:
             raise rejection_of(error, f"{partition} at offset {offset}")
 
-    def _buffer(self, partition: TopicPartition, offset: int, records: bytes | memoryview) -> None:
-        view = memoryview(records)
+    def _buffer(self, partition: TopicPartition, offset: int, row: Any) -> None:
+        view = memoryview(row.records or b"")
+        aborted = AbortedTransactions(row.aborted_transactions or ())
         for header in iter_batch_headers(view, allow_partial_tail=True):
             if self._settings.check_crcs and not check_crc(view, header):
                 raise rejection_of(Error.CORRUPT_MESSAGE, f"{partition}: the batch at {header.base_offset} is corrupt")
-            if not header.is_control:
+            if not aborted.hides(view, header):
                 for record in records_of(view, header):
                     if record.offset >= offset:
                         self._buffered.append(

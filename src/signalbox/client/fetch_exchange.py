@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from signalbox.client.aborted_transactions import ISOLATION_LEVELS
 from signalbox.client.cluster.metadata_view import MetadataView
 from signalbox.client.rejections import rejection_of
 from signalbox.common.ids import ZERO_UUID, TopicPartition
@@ -28,6 +29,7 @@ def fetch_request(offsets: dict[TopicPartition, int], view: MetadataView, settin
         max_wait_ms=settings.fetch_max_wait_ms,
         min_bytes=settings.fetch_min_bytes,
         max_bytes=settings.fetch_max_bytes,
+        isolation_level=ISOLATION_LEVELS[settings.isolation_level],
         topics=[
             FetchRequest.FetchTopic(
                 topic=name,

@@ -26,6 +26,7 @@ from signalbox.client.failures import (
     NoCommittedOffset,
     NoUsableNode,
     PeerBroke,
+    TransactionAborted,
     VersionUnsupported,
     WrongCluster,
 )
@@ -38,6 +39,7 @@ from signalbox.client.rejections import (
     InvalidTopic,
     MemberFenced,
     PolicyViolated,
+    ProducerFenced,
     RequestRejected,
     UnknownTopic,
 )
@@ -46,6 +48,7 @@ from signalbox.client.sync.sync_client import SyncClient
 from signalbox.client.sync.sync_consumer import SyncConsumer
 from signalbox.client.sync.sync_group_consumer import SyncGroupConsumer, SyncRebalanceListener
 from signalbox.client.sync.sync_producer import SyncProducer
+from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
@@ -72,6 +75,7 @@ __all__ = [
     "ConnectionLost",
     "ConsumedRecord",
     "Consumer",
+    "ConsumerGroupMetadata",
     "ConsumerSettings",
     "DeadlinePassed",
     "Error",
@@ -88,6 +92,7 @@ __all__ = [
     "PeerBroke",
     "PolicyViolated",
     "Producer",
+    "ProducerFenced",
     "ProducerSettings",
     "RebalanceListener",
     "RecordMetadata",
@@ -98,6 +103,7 @@ __all__ = [
     "SyncProducer",
     "SyncRebalanceListener",
     "TopicPartition",
+    "TransactionAborted",
     "UnknownTopic",
     "UpgradeType",
     "VersionUnsupported",

@@ -34,6 +34,7 @@ from signalbox.client.group_consumer.heartbeats import Heartbeats
 from signalbox.client.group_consumer.membership import NO_MEMBER_ID, Membership
 from signalbox.client.group_consumer.rebalance import Rebalance
 from signalbox.client.group_consumer.subscription import Subscription
+from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
 from signalbox.common.ids import TopicPartition
 
 log = logging.getLogger("signalbox.client")
@@ -138,6 +139,13 @@ class GroupConsumer:
     def generation(self) -> int:
         """The group's generation that this member is in, -1 while it is no member."""
         return self._membership.generation
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """This member, for `Producer.send_offsets_to_transaction` (KIP-447)."""
+        membership = self._membership
+        return ConsumerGroupMetadata(
+            self._settings.group_id, membership.generation, membership.member_id, membership.group_instance_id
+        )
 
     async def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
         """The next records, at most `max_records`; empty when none arrived in time.

@@ -20,6 +20,7 @@ from signalbox.client.consumer import ConsumedRecord
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
 from signalbox.client.sync.event_loop_thread import EventLoopThread
+from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
 from signalbox.common.ids import TopicPartition
 
 T = TypeVar("T")
@@ -115,6 +116,10 @@ class SyncGroupConsumer:
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, CommittedOffset]:
         """As GroupConsumer.committed."""
         return self._thread.call(self._consumer.committed, partitions)
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """As GroupConsumer.group_metadata."""
+        return self._thread.run(self._consumer.group_metadata)
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """As GroupConsumer.seek."""

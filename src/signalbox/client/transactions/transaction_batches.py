@@ -1,5 +1,5 @@
-"""What a transaction changes for the batches of its producer: when they may leave, with which identity, and that a failed
-one is a failure of the transaction."""
+"""What a transaction changes for the batches of its producer: when they may leave, with which identity, and that one
+that fails is a failure of the transaction."""
 
 from __future__ import annotations
 

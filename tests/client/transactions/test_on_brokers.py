@@ -1,0 +1,174 @@
+"""Transactions of the client over brokers in this process, with both transaction versions."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from signalbox.client.admin import AdminClient
+from signalbox.client.failures import TransactionAborted
+from signalbox.client.rejections import ProducerFenced
+from signalbox.common.ids import TopicPartition
+from signalbox.testing.cluster import Cluster
+from tests.client.transactions.transactional import EVERYTHING, client_of, producer_of, values
+
+pytestmark = pytest.mark.spec("R10")
+
+
+def topic_of(request: pytest.FixtureRequest) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in request.node.name)[-60:]
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    return topic_of(request)
+
+
+def test_consumers_of_committed_records_read_those_and_no_others(both_versions: Cluster, topic: str) -> None:
+    async def test() -> None:
+        async with client_of(both_versions.bootstrap_servers, **{topic: 1}) as client:
+            async with producer_of(client, topic) as producer:
+                await producer.init_transactions()
+                for number in range(6):
+                    producer.begin_transaction()
+                    for index in range(3):
+                        await producer.send(topic, b"%d.%d" % (number, index))
+                    await producer.flush()
+                    if number % 2:
+                        await producer.abort_transaction()
+                    else:
+                        await producer.commit_transaction()
+                producer.begin_transaction()
+                await (await producer.send(topic, b"open"))
+                everything = (await values(client, topic, settings=EVERYTHING, is_open=True))[0]
+                assert everything == [b"%d.%d" % (n, i) for n in range(6) for i in range(3)] + [b"open"]
+                committed = await values(client, topic, is_open=True)
+                assert committed == [[b"%d.%d" % (n, i) for n in (0, 2, 4) for i in range(3)]]
+
+    asyncio.run(test())
+
+
+def test_transaction_context_commits_or_aborts(both_versions: Cluster, topic: str) -> None:
+    async def test() -> None:
+        async with client_of(both_versions.bootstrap_servers, **{topic: 2}) as client:
+            async with producer_of(client, topic) as producer:
+                await producer.init_transactions()
+                async with producer.transaction():
+                    await producer.send(topic, b"kept", partition=0)
+                with pytest.raises(KeyError, match="a failure of the application") as raised:
+                    async with producer.transaction():
+                        await (await producer.send(topic, b"dropped", partition=1))
+                        raise KeyError("a failure of the application")
+                assert not getattr(raised.value, "__notes__", [])
+                async with producer.transaction():
+                    await producer.send(topic, b"kept too", partition=1)
+                async with producer.transaction():
+                    pass  # nothing to commit
+            assert await values(client, topic, 2) == [[b"kept"], [b"kept too"]]
+
+    asyncio.run(test())
+
+
+def test_records_that_were_not_sent_fail_when_the_transaction_is_aborted(both_versions: Cluster, topic: str) -> None:
+    async def test() -> None:
+        async with client_of(both_versions.bootstrap_servers, **{topic: 1}) as client:
+            async with producer_of(client, topic) as producer:
+                await producer.init_transactions()
+                producer.begin_transaction()
+                queued = await producer.send(topic, b"queued")
+                await producer.abort_transaction()
+                with pytest.raises(TransactionAborted):
+                    await queued
+                producer.begin_transaction()
+                await producer.send(topic, b"next")
+                await producer.commit_transaction()
+            assert await values(client, topic) == [[b"next"]]
+
+    asyncio.run(test())
+
+
+def test_a_second_producer_fences_the_first(both_versions: Cluster, topic: str) -> None:
+    async def test() -> None:
+        async with client_of(both_versions.bootstrap_servers, **{topic: 1}) as client:
+            first, second = producer_of(client, topic), producer_of(client, topic)
+            async with first, second:
+                await first.init_transactions()
+                first.begin_transaction()
+                await (await first.send(topic, b"of the first"))
+                await second.init_transactions()
+                async with second.transaction():
+                    await second.send(topic, b"of the second")
+                with pytest.raises(ProducerFenced):
+                    await first.commit_transaction()
+                for method in (first.commit_transaction, first.abort_transaction):
+                    with pytest.raises(ProducerFenced):
+                        await method()
+                with pytest.raises(ProducerFenced):
+                    await first.send(topic, b"x")
+                with pytest.raises(ProducerFenced):
+                    first.begin_transaction()
+            assert await values(client, topic) == [[b"of the second"]]
+
+    asyncio.run(test())
+
+
+def test_a_fenced_producer_that_still_writes_must_abort_and_then_knows(both_versions: Cluster, topic: str) -> None:
+    """The leader rejects the batch before the coordinator is asked: only that one knows which producer is current."""
+
+    async def test() -> None:
+        async with client_of(both_versions.bootstrap_servers, **{topic: 1}) as client:
+            first, second = producer_of(client, topic), producer_of(client, topic)
+            async with first, second:
+                await first.init_transactions()
+                await second.init_transactions()
+                async with second.transaction():
+                    await second.send(topic, b"of the second")
+                with pytest.raises(Exception, match="PRODUCER_FENCED|INVALID_PRODUCER_EPOCH"):
+                    async with first.transaction():
+                        await first.send(topic, b"of the first")
+                with pytest.raises(ProducerFenced):
+                    first.begin_transaction()
+            assert await values(client, topic) == [[b"of the second"]]
+
+    asyncio.run(test())
+
+
+def test_offsets_are_committed_with_the_transaction_or_not_at_all(both_versions: Cluster, topic: str) -> None:
+    async def test() -> None:
+        from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
+
+        group, partition = ConsumerGroupMetadata(topic), TopicPartition(topic, 0)
+        async with client_of(both_versions.bootstrap_servers, **{topic: 1}) as client:
+            admin = AdminClient(client)
+            async with producer_of(client, topic) as producer:
+                await producer.init_transactions()
+                async with producer.transaction():
+                    await producer.send_offsets_to_transaction({partition: 7}, group)
+                assert (await admin.committed_offsets(topic))[partition].offset == 7
+                producer.begin_transaction()
+                await producer.send_offsets_to_transaction({partition: 9}, group)
+                await producer.abort_transaction()
+                assert (await admin.committed_offsets(topic))[partition].offset == 7
+
+    asyncio.run(test())
+
+
+def test_calls_in_the_wrong_state_say_what_is_wrong(cluster: Cluster, topic: str) -> None:
+    async def test() -> None:
+        async with client_of(cluster.bootstrap_servers, **{topic: 1}) as client:
+            async with producer_of(client, topic) as producer:
+                with pytest.raises(RuntimeError, match="init_transactions was not called"):
+                    producer.begin_transaction()
+                with pytest.raises(RuntimeError, match="init_transactions was not called"):
+                    await producer.send(topic, b"x")
+                await producer.init_transactions()
+                with pytest.raises(RuntimeError, match="no transaction is open"):
+                    await producer.commit_transaction()
+                with pytest.raises(RuntimeError, match="init_transactions is not possible now"):
+                    await producer.init_transactions()
+                producer.begin_transaction()
+                with pytest.raises(RuntimeError, match="begin_transaction is not possible now"):
+                    producer.begin_transaction()
+
+    asyncio.run(test())

@@ -9,7 +9,11 @@ from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.feature_admin import FeatureUpdate
 from signalbox.testing.cluster import Cluster
 
-OVERRIDES = {"auto.create.topics.enable": "false", "transaction.state.log.num.partitions": "4"}
+OVERRIDES = {
+    "auto.create.topics.enable": "false",
+    "transaction.state.log.num.partitions": "4",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
+}
 
 
 async def finalize(cluster: Cluster, level: int) -> None:

@@ -1,7 +1,7 @@
 """The manager of transactions over a model of the brokers, with lost requests, lost responses and errors in any order.
 
-A story is named by its seed. At its end all faults stop, and the brokers must show exactly the transactions whose commit
-was reported, each value once and in order, and the offsets of the last one.
+A story is named by its seed. At its end all faults stop, and the brokers must show exactly the transactions whose
+commit was reported, each value once and in order, and the offsets of the last one.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ class Cuts:
         self.cuts = 0
 
     def is_due(self, message: Any) -> bool:
-        if api_key_of(message) != self.api_key:
-            return False
+        if api_key_of(message) != self.api_key or getattr(message, "transactions", None):
+            return False  # another kind, or AddPartitionsToTxn of a broker
         self.requests += 1
         due = self.when(self.requests)
         self.cuts += due

@@ -56,6 +56,7 @@ class GroupConsumer:
         self._requests = GroupRequests(client, settings, self._membership)
         self._consumer = Consumer(client, settings.fetch)
         self._offsets = CommittedOffsets(client, self._requests, self._membership)
+        self._group_metadata = ConsumerGroupMetadata(settings.group_id, group_instance_id=settings.group_instance_id)
         self._changed = asyncio.Event()
         self._partitions = AssignedPartitions(client, self._consumer, self._offsets, settings, self._changed.set)
         self._rebalance = Rebalance(client, self._requests, self._membership, settings)
@@ -141,11 +142,9 @@ class GroupConsumer:
         return self._membership.generation
 
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """This member, for `Producer.send_offsets_to_transaction` (KIP-447)."""
-        membership = self._membership
-        return ConsumerGroupMetadata(
-            self._settings.group_id, membership.generation, membership.member_id, membership.group_instance_id
-        )
+        """This member as the last `poll` left it, for `Producer.send_offsets_to_transaction` (KIP-447): if a rebalance
+        has ended since, or the membership was lost, the coordinator rejects the offsets."""
+        return self._group_metadata
 
     async def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
         """The next records, at most `max_records`; empty when none arrived in time.
@@ -236,6 +235,9 @@ class GroupConsumer:
             self._membership.needs_join = True
         owned = self._partitions.assigned
         revoked, added = owned - assigned, assigned - owned
+        self._group_metadata = ConsumerGroupMetadata(
+            self._settings.group_id, self.generation, self.member_id, self._settings.group_instance_id
+        )
         details = self._settings.group_id, self.generation, len(assigned)
         log.info("Member joined group %s (generation=%d, partitions=%d)", *details)
         if revoked:

@@ -190,7 +190,7 @@ class Producer:
         """Send all queued records, and commit. Raises the first failure, after which the transaction can be aborted;
         ProducerFenced and other fatal failures, after which the producer can only be closed.
 
-        After DeadlinePassed the outcome is not known: call it again. It never returns before the broker has accepted
+        After DeadlinePassed the result is not known: call it again. It never returns before the broker has accepted
         the commit."""
         await self._transactional().commit(timeout_ms)
 

@@ -197,38 +197,38 @@ def story(seed: int, version: int) -> Story:
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("seed", range(60))
 def test_what_was_committed_is_there_once_and_nothing_else(seed: int, version: int) -> None:
-    told = story(seed, version)
+    played = story(seed, version)
     for partition in PARTITIONS:
-        values = [value for row, value in told.broker.visible if row == partition]
-        assert values == [value for row, value in told.promised if row == partition]
-    assert told.broker.committed_offsets.get(INPUT) == told.promised_offset
-    assert told.commits
+        values = [value for row, value in played.broker.visible if row == partition]
+        assert values == [value for row, value in played.promised if row == partition]
+    assert played.broker.committed_offsets.get(INPUT) == played.promised_offset
+    assert played.commits
 
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("seed", range(20))
 def test_a_fenced_producer_sends_nothing_more(seed: int, version: int) -> None:
-    told = Story(random.Random(seed), ModelBroker(version))
-    told.manager.initialize(version)
+    played = Story(random.Random(seed), ModelBroker(version))
+    played.manager.initialize(version)
     for _ in range(100):
-        told.step()
-    told.broker.execute(_take_over())
-    told.broker.execute(_take_over())
-    fenced_at, visible = told.broker.epoch, list(told.broker.visible)
-    told.faults = 0.2
+        played.step()
+    played.broker.execute(_take_over())
+    played.broker.execute(_take_over())
+    fenced_at, visible = played.broker.epoch, list(played.broker.visible)
+    played.faults = 0.2
     for _ in range(2_000):
-        _step_or_stop(told)
-    assert told.manager.state in FAILED
-    assert isinstance(told.manager.failure, ProducerFenced)
-    assert told.manager.next_request(0) is None
-    assert not any(told.manager.may_send(row, again=again) for row in PARTITIONS for again in (False, True))
-    assert (told.broker.epoch, told.broker.visible) == (fenced_at, visible)
-    assert not told.broker.log
+        _step_or_stop(played)
+    assert played.manager.state in FAILED
+    assert isinstance(played.manager.failure, ProducerFenced)
+    assert played.manager.next_request(0) is None
+    assert not any(played.manager.may_send(row, again=again) for row in PARTITIONS for again in (False, True))
+    assert (played.broker.epoch, played.broker.visible) == (fenced_at, visible)
+    assert not played.broker.log
 
 
-def _step_or_stop(told: Story) -> None:
-    told.random.choice([told.application, told.request, told.produce])()
-    told.drop()
+def _step_or_stop(played: Story) -> None:
+    played.random.choice([played.application, played.request, played.produce])()
+    played.drop()
 
 
 def _take_over() -> TransactionRequest:

@@ -189,7 +189,7 @@ def test_a_batch_that_was_given_up_makes_the_transaction_abortable(both_versions
     asyncio.run(test())
 
 
-def test_a_call_that_did_not_end_in_time_is_called_again_for_its_outcome(both_versions: Cluster, topic: str) -> None:
+def test_a_call_that_did_not_end_in_time_is_called_again_for_its_result(both_versions: Cluster, topic: str) -> None:
     async def test() -> None:
         async with client_of(both_versions.bootstrap_servers, **{topic: 1}) as client:
             async with producer_of(client, topic) as producer:

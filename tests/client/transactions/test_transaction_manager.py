@@ -156,7 +156,7 @@ def test_a_commit_without_a_response_is_asked_again(maybe_executed: bool) -> Non
     assert manager.state is _S.READY
 
 
-def test_a_commit_that_was_lost_and_then_rejected_has_no_known_outcome() -> None:
+def test_a_commit_that_was_lost_and_then_rejected_has_no_known_result() -> None:
     manager = begun()
     manager.commit()
     send(manager)
@@ -236,7 +236,7 @@ def test_an_abandoned_batch_makes_the_transaction_abortable_and_needs_a_higher_e
     assert (manager.state, manager.ended, manager.identity) == (_S.READY, 1, identity(1))
 
 
-def test_a_batch_that_was_sent_is_sent_again_during_an_abort_and_no_other() -> None:
+def test_a_batch_that_was_sent_is_retried_during_an_abort_and_no_other_leaves() -> None:
     manager = begun()
     manager.abort()
     assert manager.drops_batches

@@ -36,7 +36,7 @@ class TransactionBatches:
 
     def drop_unsent(self) -> list[ProducerBatch]:
         """Fail the batches that never left, when the transaction is aborted or can only be; after a fatal error also
-        those that wait to be sent again. Returns them."""
+        those that wait for a retry. Returns them."""
         manager = self._manager
         if not manager.drops_batches:
             return []

@@ -1,7 +1,7 @@
 """The calls of an application to its transactional producer: they change the manager and wait for what it reaches.
 
 What a call has begun goes on after DeadlinePassed, and when the call is cancelled: the same call again waits for its
-end. The outcome is returned or raised once, before another transaction can begin.
+end. The result is returned or raised once, before another transaction can begin.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class TransactionCalls:
         self._sender = sender
         self._manager = sender.manager
         self._initializing = False
-        self._ending: tuple[str, int] | None = None  # the call whose outcome is not returned yet, `ended` before it
+        self._ending: tuple[str, int] | None = None  # the call whose result is not returned yet, `ended` before it
 
     async def initialize(self, timeout_ms: float | None) -> None:
         deadline = self._client.deadline(timeout_ms)
@@ -50,7 +50,7 @@ class TransactionCalls:
 
     def begin(self) -> None:
         if self._ending is not None and self._manager.state is not _S.FATAL_ERROR:
-            raise RuntimeError(f"call {self._ending[0]} again: its outcome was not returned yet")
+            raise RuntimeError(f"call {self._ending[0]} again: its result was not returned yet")
         self._manager.begin()
 
     async def add_offsets(
@@ -77,7 +77,7 @@ class TransactionCalls:
 
     async def abort(self, timeout_ms: float | None) -> None:
         if self._ending is not None and self._manager.state is _S.ABORTABLE_ERROR:
-            self._ending = None  # a commit that failed before its outcome was returned
+            self._ending = None  # a commit that failed before its result was returned
         await self._end("abort_transaction", self._manager.abort, timeout_ms)
 
     @asynccontextmanager
@@ -115,7 +115,7 @@ class TransactionCalls:
             begin()
             self._ending = method, ended
         elif self._ending[0] != method:
-            raise RuntimeError(f"{method} is not possible now: call {self._ending[0]} again for its outcome")
+            raise RuntimeError(f"{method} is not possible now: call {self._ending[0]} again for its result")
         ended = self._ending[1]
         await self._until(
             lambda: manager.ended > ended or manager.state in FAILED, method, self._client.deadline(timeout_ms)

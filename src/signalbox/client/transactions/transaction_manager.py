@@ -110,7 +110,7 @@ class TransactionManager:
         return self.state in FAILED or self.state is _S.ABORTING
 
     def may_send(self, partition: TopicPartition, *, again: bool) -> bool:
-        """Whether a batch may leave now; `again`: it was sent before, and its outcome is not known."""
+        """Whether a batch may leave now; `again`: it was sent before, and its result is not known."""
         return partition in self._contents.added and self.state in (RETRYING if again else OPEN)
 
     def batch_sent(self) -> None:
@@ -141,7 +141,7 @@ class TransactionManager:
 
     def answered(self, response: TransactionResponse) -> None:
         """The request in flight has this response."""
-        request = self._take_in_flight()
+        request = self._end_flight()
         self._note_entries(request, response)
         error = response.error or gravest(request.step, response.errors.values())
         reaction = reaction_to(request.step, error)
@@ -164,7 +164,7 @@ class TransactionManager:
 
     def lost(self, failure: ClientFailure, *, maybe_executed: bool) -> None:
         """The request in flight has no response. `maybe_executed`: the broker may have received it."""
-        request = self._take_in_flight()
+        request = self._end_flight()
         contents = self._contents
         if maybe_executed:
             contents.maybe_started = contents.maybe_started or request.step in _STARTING
@@ -194,7 +194,7 @@ class TransactionManager:
             raise RuntimeError(f"no transition from {self.state.name} to {state.name}")
         self.state = state
 
-    def _take_in_flight(self) -> TransactionRequest:
+    def _end_flight(self) -> TransactionRequest:
         request, self._in_flight = self._in_flight, None
         if request is None:
             raise RuntimeError("no request is in flight")

@@ -39,4 +39,4 @@ FAILED = frozenset((_S.ABORTABLE_ERROR, _S.FATAL_ERROR))
 """The states with a failure, which the calls of the application raise."""
 
 RETRYING = OPEN | {_S.ABORTING, _S.ABORTABLE_ERROR}
-"""The states in which a batch that was sent is sent again: its outcome must be known before the transaction ends."""
+"""The states in which a batch that was sent is retried: its result must be known before the transaction ends."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.client.aborted_transactions import AbortedTransactions
+from signalbox.client.aborted_transactions import AbortedTransactions, end_offset
 from signalbox.protocol.messages.fetch import FetchResponse
 from signalbox.protocol.records.batch_header import iter_batch_headers, patch_base_offset_and_epoch
 from signalbox.protocol.records.record_batch import Record, encode_batch, records_of
@@ -71,6 +71,11 @@ def test_a_fetch_may_begin_inside_a_transaction() -> None:
 
 def test_without_aborted_transactions_only_markers_are_hidden() -> None:
     assert read([batch("a", 1), marker(1, commit=True), batch("b")]) == ["a", "b"]
+
+
+def test_records_end_at_the_last_stable_offset_or_at_the_high_watermark() -> None:
+    row = FetchResponse.PartitionData(high_watermark=9, last_stable_offset=4)
+    assert (end_offset(row, "read_uncommitted"), end_offset(row, "read_committed")) == (9, 4)
 
 
 def test_batches_outside_of_transactions_are_never_hidden() -> None:

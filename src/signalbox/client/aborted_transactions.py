@@ -19,6 +19,12 @@ ISOLATION_LEVELS = {"read_uncommitted": READ_UNCOMMITTED, "read_committed": READ
 """Kafka's numbers of `isolation.level` in Fetch and ListOffsets."""
 
 
+def end_offset(row: Any, isolation_level: str) -> int:
+    """The offset behind the last record of a partition that is returned; `row` is that of a FetchResponse."""
+    offset = row.last_stable_offset if ISOLATION_LEVELS[isolation_level] == READ_COMMITTED else row.high_watermark
+    return int(offset)
+
+
 class AbortedTransactions:
     """`rows`: the `AbortedTransactions` of a partition in a FetchResponse; empty with read_uncommitted."""
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from signalbox.client.aborted_transactions import ISOLATION_LEVELS, AbortedTransactions
+from signalbox.client.aborted_transactions import ISOLATION_LEVELS, AbortedTransactions, end_offset
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST, OffsetAdmin
 from signalbox.client.application_rows import CONSUMER_CONFIG, field_values
 from signalbox.client.client_metrics import Measure, Metrics
@@ -284,8 +284,7 @@ class Consumer:
         """Buffer the records of a partition, or handle its error."""
         error = Error.of(row.error_code) if row is not None else Error.UNKNOWN_TOPIC_OR_PARTITION
         if error == Error.NONE:
-            committed = self._settings.isolation_level == "read_committed"
-            self._end_offsets[partition] = row.last_stable_offset if committed else row.high_watermark
+            self._end_offsets[partition] = end_offset(row, self._settings.isolation_level)
             self._bytes_consumed += len(row.records or b"")
             self._buffer(partition, offset, row)
         elif error == Error.OFFSET_OUT_OF_RANGE and self._settings.auto_offset_reset in _RESET_TO:

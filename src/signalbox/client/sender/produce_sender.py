@@ -1,6 +1,6 @@
 """The producer's sender: which batches are sent to which leader now, and what their responses change.
 
-A transaction decides which batches may leave, and fails with every batch that does (`transactions/`).
+A transaction decides which batches may leave; a batch that fails is a failure of the transaction (`transactions/`).
 """
 
 from __future__ import annotations

@@ -10,9 +10,12 @@ from signalbox.protocol.records.transaction_marker import TransactionMarker, enc
 
 
 def batch(value: str, producer_id: int = -1, *, transactional: bool = True) -> bytes:
-    fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0} if producer_id >= 0 else {}
     record = Record(timestamp=1, key=None, value=value.encode())
-    return encode_batch([record], transactional=transactional and producer_id >= 0, **fields)
+    if producer_id < 0:
+        return encode_batch([record])
+    return encode_batch(
+        [record], producer_id=producer_id, producer_epoch=0, base_sequence=0, transactional=transactional
+    )
 
 
 def marker(producer_id: int, *, commit: bool) -> bytes:

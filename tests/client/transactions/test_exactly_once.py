@@ -18,7 +18,16 @@ from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.testing.cluster import Cluster
 from tests.client.transactions.conftest import OVERRIDES, finalize
-from tests.client.transactions.transactional import COMMITTED, Cuts, client_of, cutting, producer_of, settings, values
+from tests.client.transactions.transactional import (
+    COMMITTED,
+    Cuts,
+    RandomCuts,
+    client_of,
+    cutting,
+    producer_of,
+    settings,
+    values,
+)
 
 pytestmark = pytest.mark.spec("R10")
 
@@ -51,6 +60,7 @@ class Loop:
         self.bootstrap = bootstrap
         self.copied = 0
         self.aborts = 0
+        self.delivery_timeout_ms = 120_000.0
         self.before_commit: Callable[[int], None] = lambda _: None
 
     async def run(self, client: ClusterClient) -> None:
@@ -58,7 +68,7 @@ class Loop:
         async with (
             ClusterClient(settings(self.bootstrap)) as own,
             GroupConsumer(own, member) as consumer,
-            producer_of(client, self.sink) as producer,
+            producer_of(client, self.sink, delivery_timeout_ms=self.delivery_timeout_ms) as producer,
         ):
             consumer.subscribe([self.source])
             await producer.init_transactions()
@@ -91,16 +101,14 @@ class Loop:
         assert {row.offset for row in committed.values()} == {_RECORDS // 2}
 
 
-async def copy(bootstrap: str, name: str, cuts: Cuts | None = None) -> Loop:
+async def copy(bootstrap: str, name: str, cuts: Cuts, delivery_timeout_ms: float = 120_000) -> Loop:
     source, sink = f"{name}-in", f"{name}-out"
     async with client_of(bootstrap, **{source: 2, sink: 2}) as client:
         await provide(client, source)
         loop = Loop(bootstrap, source, sink)
-        if cuts is None:
+        loop.delivery_timeout_ms = delivery_timeout_ms
+        with cutting(cuts):
             await loop.run(client)
-        else:
-            with cutting(cuts):
-                await loop.run(client)
         await loop.check(client)
         return loop
 
@@ -116,6 +124,22 @@ def test_each_record_is_copied_once_although_requests_are_lost(
     loop = asyncio.run(copy(both_versions.bootstrap_servers, name, cuts))
     assert cuts.cuts == 0 if version == 2 and api_key in _ONLY_VERSION_1 else cuts.cuts >= 2
     assert loop.aborts == 0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_each_record_is_copied_once_although_any_request_may_be_lost(both_versions: Cluster, seed: int) -> None:
+    cuts = RandomCuts(seed, CUT_KINDS, 0.3)
+    name = f"random-{seed}"
+    asyncio.run(copy(both_versions.bootstrap_servers, name, cuts))
+    assert cuts.cuts
+
+
+@pytest.mark.parametrize("executed", [True, False], ids=["response lost", "connection lost"])
+def test_each_record_is_copied_once_although_batches_are_given_up(both_versions: Cluster, executed: bool) -> None:
+    """Their transactions are aborted, and the records are read again."""
+    cuts = Cuts(ApiKey.PRODUCE, executed=executed, when=lambda number: number % 14 < 6)
+    loop = asyncio.run(copy(both_versions.bootstrap_servers, f"given-up-{executed}", cuts, delivery_timeout_ms=60))
+    assert loop.aborts
 
 
 @pytest.mark.parametrize("version", [1, 2])

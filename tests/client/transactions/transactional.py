@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+import random
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -89,10 +90,29 @@ class Cuts:
         self.cuts = 0
 
     def is_due(self, message: Any) -> bool:
+        """Whether the request with this message is cut."""
         if api_key_of(message) != self.api_key or getattr(message, "transactions", None):
             return False  # another kind, or AddPartitionsToTxn of a broker
         self.requests += 1
         due = self.when(self.requests)
+        self.cuts += due
+        return due
+
+
+class RandomCuts(Cuts):
+    """Cuts requests of all these kinds, before or after they are executed, each with a probability."""
+
+    def __init__(self, seed: int, api_keys: Collection[ApiKey], probability: float) -> None:
+        super().__init__(ApiKey.PRODUCE, executed=True, when=lambda _: True)
+        self._random = random.Random(seed)
+        self._api_keys = api_keys
+        self._probability = probability
+
+    def is_due(self, message: Any) -> bool:
+        if api_key_of(message) not in self._api_keys or getattr(message, "transactions", None):
+            return False
+        self.executed = self._random.random() < 0.5
+        due = self._random.random() < self._probability
         self.cuts += due
         return due
 
@@ -105,8 +125,8 @@ def cutting(cuts: Cuts) -> Iterator[Cuts]:
     async def cut_request(self: ClientConnection, message: Any, **fields: Any) -> Any:
         if not cuts.is_due(message):
             return await request(self, message, **fields)
-        sent = asyncio.ensure_future(request(self, message, **fields))
-        if cuts.executed:
+        executed, sent = cuts.executed, asyncio.ensure_future(request(self, message, **fields))
+        if executed:
             await sent
             self.close("cut by the test")
             raise ConnectionLost(self.address, "cut by the test")

@@ -15,7 +15,8 @@ from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Address, parse_bootstrap_servers
-from signalbox.client.consumer import ConsumedRecord, Consumer
+from signalbox.client.consumer import Consumer
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.producer import Producer
 from signalbox.client.route_probe.route_evidence import Grade, RouteStatus
 from signalbox.client.routes import probe_cluster

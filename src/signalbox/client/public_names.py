@@ -13,7 +13,7 @@ from signalbox.client.admin_apis.quota_admin import ANY_NAME, quota_entity
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.consumer import ConsumedRecord, Consumer, ConsumerSettings
+from signalbox.client.consumer import Consumer, ConsumerSettings
 from signalbox.client.failures import (
     AuthenticationRejected,
     ChannelClosed,
@@ -29,6 +29,7 @@ from signalbox.client.failures import (
     VersionUnsupported,
     WrongCluster,
 )
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
 from signalbox.client.producer import Producer, ProducerSettings

@@ -24,8 +24,9 @@ from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.client_metrics import Metrics
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.consumer import ConsumedRecord, Consumer
+from signalbox.client.consumer import Consumer
 from signalbox.client.failures import ClientFailure
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.assigned_partitions import AssignedPartitions
 from signalbox.client.group_consumer.committed_offsets import CommittedOffsets
 from signalbox.client.group_consumer.group_requests import GroupRequests

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from signalbox.client.client_metrics import Metrics
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.consumer import ConsumedRecord, Consumer, ConsumerSettings
+from signalbox.client.consumer import Consumer, ConsumerSettings
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.sync.event_loop_thread import EventLoopThread
 from signalbox.common.ids import TopicPartition
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.client_metrics import Metrics
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.consumer import ConsumedRecord
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
 from signalbox.client.sync.event_loop_thread import EventLoopThread

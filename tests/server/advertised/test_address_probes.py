@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from signalbox.client.connection.node import Grade
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.doctor.observations import Examination, Grade
+from signalbox.doctor.observations import Examination
 from signalbox.metadata.image import EMPTY_IMAGE, BrokerImage, MetadataImage
 from signalbox.server.advertised.address_probes import Prober, addresses_to_check
 from signalbox.server.advertised.address_states import RouteState, states_of

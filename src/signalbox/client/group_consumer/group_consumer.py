@@ -84,7 +84,8 @@ class GroupConsumer:
 
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
         """Consume these topics, or all that a compiled pattern matches, in place of those before. The next `poll` joins
-        the group."""
+        the group. RuntimeError after `close`, as of every method that changes positions or asks for them."""
+        self._check_open()
         self._subscription.set(topics, listener)
         self._needs_join("the subscription changed")
 
@@ -103,11 +104,14 @@ class GroupConsumer:
         self._membership.needs_join = True
         self._reason = reason
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("the consumer is closed")
+
     @contextmanager
     def _exclusive(self, method: str) -> Iterator[None]:
         """Only one task at a time may be inside, as in the Java client."""
-        if self._closed:
-            raise RuntimeError("the consumer is closed")
+        self._check_open()
         if self._in_use:
             raise RuntimeError(f"{method} was called while another call is under way: a consumer is for one task")
         self._in_use = True
@@ -300,6 +304,7 @@ class GroupConsumer:
         """Commit the positions of all partitions, or these offsets: of the next record to read, not of the last one.
 
         CommitFailed when this member may have lost partitions; RequestRejected; DeadlinePassed."""
+        self._check_open()
         chosen = self._consumer.positions() if offsets is None else offsets
         await self._offsets.commit(chosen, self._client.deadline(timeout_ms))
 
@@ -307,10 +312,12 @@ class GroupConsumer:
         self, partitions: Iterable[TopicPartition], *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, CommittedOffset]:
         """The committed offset of each partition that has one."""
+        self._check_open()
         return await self._offsets.committed(partitions, self._client.deadline(timeout_ms))
 
     async def seek(self, partition: TopicPartition, offset: int) -> None:
         """Continue at `offset` (or EARLIEST, LATEST). ValueError when the partition is not assigned."""
+        self._check_open()
         await self._partitions.seek(partition, offset)
 
     def position(self, partition: TopicPartition) -> int:

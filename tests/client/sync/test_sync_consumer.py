@@ -35,3 +35,7 @@ def test_a_consumer_by_assignment(client: SyncClient, monkeypatch: pytest.Monkey
         assert consumer.poll(50) == []
         consumer.resume([zero])
         assert [row.value for row in consumer.poll(10_000)] == [b"2"]
+        assert consumer.paused == frozenset()
+        assert consumer.metrics()["records-consumed-total"] == 3
+    with pytest.raises(RuntimeError, match="the consumer is closed"):
+        consumer.poll(50)

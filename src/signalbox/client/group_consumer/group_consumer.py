@@ -66,7 +66,7 @@ class GroupConsumer:
         self._reason: str | None = None
         self._steps: deque[Callable[[], Awaitable[None]]] = deque()
         self._in_use = False
-        self._closed = False
+        self._closed = self._ended = False
 
     @classmethod
     def of(cls, bootstrap_servers: str, group_id: str, **fields: Any) -> GroupConsumer:
@@ -105,13 +105,14 @@ class GroupConsumer:
         self._reason = reason
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self._ended:  # the listener may commit while `close` is under way
             raise RuntimeError("the consumer is closed")
 
     @contextmanager
     def _exclusive(self, method: str) -> Iterator[None]:
         """Only one task at a time may be inside, as in the Java client."""
-        self._check_open()
+        if self._closed:
+            raise RuntimeError("the consumer is closed")
         if self._in_use:
             raise RuntimeError(f"{method} was called while another call is under way: a consumer is for one task")
         self._in_use = True
@@ -345,6 +346,7 @@ class GroupConsumer:
         try:
             await self._end_membership("the consumer is closed", timeout_ms)
         finally:
+            self._ended = True
             await self._partitions.close()
             self._partitions.drop(self.assignment)
             if self._heartbeats is not None:

@@ -70,7 +70,7 @@ def test_partitions_that_have_moved_do_not_delay_the_others_of_the_old_leader() 
 
 
 def stale(broker: LoopbackBroker) -> None:
-    """This broker's Metadata has the old leader: it has not been told of the new one."""
+    """This broker's Metadata still has the old leader."""
 
     def script(request: Any, version: int) -> Any:
         response = broker.metadata(request)

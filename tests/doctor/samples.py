@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from signalbox.client.connection.node import Grade
+from signalbox.common.ids import Grade
 from signalbox.doctor.finding import Finding
 from signalbox.doctor.observations import (
     AddressObservation,

@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from signalbox.client.connection.node import Grade
 from signalbox.common.endpoint import host_port
+from signalbox.common.ids import Grade
 
 
 class Fault(StrEnum):

@@ -8,8 +8,9 @@ import pytest
 
 from signalbox.client.connection.connection import connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
-from signalbox.client.connection.node import Address, Grade, Identity
+from signalbox.client.connection.node import Address, Identity
 from signalbox.client.route_probe.identity import Identified, confirms, identify
+from signalbox.common.ids import Grade
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsResponse

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import inspect
 
-from signalbox.client.connection.node import Grade
+from signalbox.common.ids import Grade
 from signalbox.doctor.checks import address_lint, certificates, clusters, connections, responses, routes
 from signalbox.doctor.checks.all_checks import EXAMINATION_CHECKS, LISTENER_CHECKS, find
 from signalbox.doctor.observations import Fault

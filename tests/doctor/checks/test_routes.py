@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from signalbox.client.connection.node import Grade
+from signalbox.common.ids import Grade
 from signalbox.doctor.checks.routes import check_bootstrap, check_identity_versions, check_nodes
 from tests.doctor.samples import advertised, codes_of, connection, listener, seed
 

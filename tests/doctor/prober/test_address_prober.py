@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from signalbox.client.connection.node import Address, Grade, Identity
+from signalbox.client.connection.node import Address, Identity
+from signalbox.common.ids import Grade
 from signalbox.doctor.observations import AddressObservation, Fault
 from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from signalbox.client.connection.node import Grade
+from signalbox.common.ids import Grade
 from signalbox.doctor.checks.all_checks import find
 from signalbox.doctor.observations import Fault, ListenerObservation
 from signalbox.doctor.report.picture import picture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.client.connection.node import Grade
+from signalbox.common.ids import Grade
 from signalbox.doctor.observations import (
     AddressObservation,
     Certificate,

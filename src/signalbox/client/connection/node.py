@@ -1,5 +1,4 @@
-"""Values of outbound connections: the address of a node, its expected identity and how it was proved, the purpose of
-a connection.
+"""Values of outbound connections: the address of a node, its expected identity, the purpose of a connection.
 
 KIP-1242: an identity is the pair (cluster id, node id), never half of it. Bootstrap servers have no identity; their
 connections have negative ids. Connections are keyed by (node id, purpose) so that a coordinator's connection carries
@@ -31,17 +30,6 @@ class Identity(NamedTuple):
 
     cluster_id: str
     node_id: int
-
-
-class Grade(StrEnum):
-    """How the node at the other end was identified."""
-
-    VERIFIED = "A"  # ApiVersions 5 accepted the expected identity, and rejected a false one if that was asked
-    SEARCHED = "B"  # ApiVersions 5 rejected the expected identity or had none, and accepted another
-    CONFIGS = "C"  # DescribeConfigs BROKER=<id> succeeded, and is rejected for other ids
-    REJECTED = "R"  # ApiVersions 5 rejected the expected identity; the node is unknown
-    CLUSTER_ONLY = "E"  # only the cluster id is known
-    NONE = "-"
 
 
 class Purpose(StrEnum):

@@ -19,7 +19,7 @@ from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
 from signalbox.client.sync.event_loop_thread import EventLoopThread
-from signalbox.client.sync.sync_reader import SyncReader
+from signalbox.client.sync.sync_consumer import SyncReader
 from signalbox.common.ids import TopicPartition
 
 T = TypeVar("T")

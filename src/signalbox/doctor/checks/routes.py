@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from signalbox.client.connection.node import Grade
+from signalbox.common.ids import Grade
 from signalbox.doctor.checks.about import about, address_of_node, ids
 from signalbox.doctor.finding import Finding
 from signalbox.doctor.observations import AddressObservation, ConnectionObservation, ListenerObservation

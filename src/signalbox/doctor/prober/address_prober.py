@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from signalbox.client.connection.connection import ClientConnection, connect
-from signalbox.client.connection.node import Address, Grade, Identity
+from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import ClientFailure, Misrouted
 from signalbox.client.route_probe.identity import Identified, confirms, identify
+from signalbox.common.ids import Grade
 from signalbox.doctor.clean_text import clean_name
 from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault
 from signalbox.doctor.prober.certificate_reader import any_certificate_context, read_certificate

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from signalbox.client.connection.node import Grade
+from signalbox.common.ids import Grade
 from signalbox.doctor.finding import Finding, Severity
 from signalbox.doctor.observations import AddressObservation, ConnectionObservation, Fault, ListenerObservation
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from signalbox.client.connection.node import Grade
+from signalbox.common.ids import Grade
 from signalbox.doctor.checks import certificates, connections, routes
 from signalbox.doctor.checks.about import ListenerCheck
 from signalbox.doctor.finding import Finding, Severity

@@ -10,6 +10,7 @@ import pytest
 
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import Consumer
+from signalbox.client.failures import VersionUnsupported
 from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
@@ -203,3 +204,29 @@ def test_a_corrupt_batch_does_not_delay_other_partitions() -> None:
         await consumer.close()
 
     with_client(test)
+
+
+def test_what_every_bootstrap_server_rejects_is_raised_by_poll() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        for broker in cluster.brokers.values():
+            broker.max_versions[ApiKey.METADATA] = -1
+        fill(cluster, T1, b"0")
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        async with asyncio.timeout(40):
+            with pytest.raises(VersionUnsupported, match="Metadata"):
+                await consumer.poll(timeout_ms=NEVER_MS)
+            cluster.brokers[1].max_versions.clear()
+            while not await without_rejection(consumer):
+                pass
+        await consumer.close()
+
+    with_client(test)
+
+
+async def without_rejection(consumer: Consumer) -> list[ConsumedRecord]:
+    """Records, or none when another round over the bootstrap servers has failed."""
+    try:
+        return await consumer.poll(timeout_ms=1_000)
+    except VersionUnsupported:
+        return []

@@ -64,6 +64,7 @@ class Fetcher:
         self._in_flight: dict[TopicPartition, _Fetch] = {}
         self._retries: dict[TopicPartition, _Retry] = {}
         self._tasks: dict[asyncio.Task[None], int] = {}
+        self._rejection: ClientFailure | None = None  # the last one that was noted
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """Drop what was fetched of these partitions or is in flight: they are read from another offset, or no more."""
@@ -106,6 +107,7 @@ class Fetcher:
                 continue
             retry = self._retries.get(partition)
             if leader_id is None or not updater.is_usable(updater.view.nodes[leader_id]):
+                self._note_rejection(partition)
                 self._note_topic_error(partition)
                 updater.refresh_soon([partition.topic])
                 look_again.append(now + self._client.settings.retry_backoff_ms / 1000)
@@ -133,6 +135,13 @@ class Fetcher:
         finally:
             view_changed.cancel()
             await asyncio.gather(view_changed, return_exceptions=True)
+
+    def _note_rejection(self, partition: TopicPartition) -> None:
+        """That every bootstrap server rejected this client is raised by `poll`, once for each round over them."""
+        rejection = self._client.metadata_updater.final_failure
+        if rejection is not None and rejection is not self._rejection:
+            self._rejection = rejection
+            self._fail(rejection, [partition])
 
     def _note_topic_error(self, partition: TopicPartition) -> None:
         """A final error of the topic's metadata is raised by `poll`; the client waits for others to pass."""

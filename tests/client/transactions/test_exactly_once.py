@@ -9,8 +9,8 @@ import pytest
 
 from signalbox.client.admin import AdminClient
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.consumer import ConsumedRecord
 from signalbox.client.failures import ClientFailure
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.producer import Producer

@@ -24,17 +24,18 @@ from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.client_metrics import Metrics
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.consumer import ConsumedRecord, Consumer
+from signalbox.client.consumer import Consumer
 from signalbox.client.failures import ClientFailure
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.assigned_partitions import AssignedPartitions
 from signalbox.client.group_consumer.committed_offsets import CommittedOffsets
+from signalbox.client.group_consumer.group_member import GroupMember
 from signalbox.client.group_consumer.group_requests import GroupRequests
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
 from signalbox.client.group_consumer.heartbeats import Heartbeats
-from signalbox.client.group_consumer.membership import NO_MEMBER_ID, Membership
+from signalbox.client.group_consumer.membership import NO_MEMBER_ID
 from signalbox.client.group_consumer.rebalance import Rebalance
 from signalbox.client.group_consumer.subscription import Subscription
-from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
 from signalbox.common.ids import TopicPartition
 
 log = logging.getLogger("signalbox.client")
@@ -44,19 +45,17 @@ _LEAVE_MS = 1_000  # for LeaveGroup, when the listener has used up the time
 _WAIT_SLICE_MS = 500  # how long `poll` waits before it looks for changed topics again
 
 
-class GroupConsumer:
+class GroupConsumer(GroupMember):
     """`async with GroupConsumer.of("host:9092", "group") as consumer:`; or `GroupConsumer(client, settings)` with a
     client that is started, and is not closed here. For one task at a time."""
 
     def __init__(self, client: ClusterClient, settings: GroupConsumerSettings, *, owns_client: bool = False) -> None:
+        super().__init__(settings)
         self._client = client
-        self._settings = settings
         self._owns_client = owns_client
-        self._membership = Membership(settings.group_instance_id)
         self._requests = GroupRequests(client, settings, self._membership)
         self._consumer = Consumer(client, settings.fetch)
         self._offsets = CommittedOffsets(client, self._requests, self._membership)
-        self._group_metadata = ConsumerGroupMetadata(settings.group_id, group_instance_id=settings.group_instance_id)
         self._changed = asyncio.Event()
         self._partitions = AssignedPartitions(client, self._consumer, self._offsets, settings, self._changed.set)
         self._rebalance = Rebalance(client, self._requests, self._membership, settings)
@@ -67,7 +66,7 @@ class GroupConsumer:
         self._reason: str | None = None
         self._steps: deque[Callable[[], Awaitable[None]]] = deque()
         self._in_use = False
-        self._closed = False
+        self._closed = self._ended = False
 
     @classmethod
     def of(cls, bootstrap_servers: str, group_id: str, **fields: Any) -> GroupConsumer:
@@ -85,7 +84,8 @@ class GroupConsumer:
 
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
         """Consume these topics, or all that a compiled pattern matches, in place of those before. The next `poll` joins
-        the group."""
+        the group. RuntimeError after `close`, as of every method that changes positions or asks for them."""
+        self._check_open()
         self._subscription.set(topics, listener)
         self._needs_join("the subscription changed")
 
@@ -103,6 +103,10 @@ class GroupConsumer:
     def _needs_join(self, reason: str) -> None:
         self._membership.needs_join = True
         self._reason = reason
+
+    def _check_open(self) -> None:
+        if self._ended:  # the listener may commit while `close` is under way
+            raise RuntimeError("the consumer is closed")
 
     @contextmanager
     def _exclusive(self, method: str) -> Iterator[None]:
@@ -130,21 +134,6 @@ class GroupConsumer:
     def assignment(self) -> frozenset[TopicPartition]:
         """The partitions of this member."""
         return self._partitions.assigned
-
-    @property
-    def member_id(self) -> str:
-        """The id that the coordinator gave this member; empty while it is no member."""
-        return self._membership.member_id
-
-    @property
-    def generation(self) -> int:
-        """The group's generation that this member is in, -1 while it is no member."""
-        return self._membership.generation
-
-    def group_metadata(self) -> ConsumerGroupMetadata:
-        """This member as the last `poll` left it, for `Producer.send_offsets_to_transaction` (KIP-447): if a rebalance
-        has ended since, or the membership was lost, the coordinator rejects the offsets."""
-        return self._group_metadata
 
     async def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
         """The next records, at most `max_records`; empty when none arrived in time.
@@ -235,9 +224,7 @@ class GroupConsumer:
             self._membership.needs_join = True
         owned = self._partitions.assigned
         revoked, added = owned - assigned, assigned - owned
-        self._group_metadata = ConsumerGroupMetadata(
-            self._settings.group_id, self.generation, self.member_id, self._settings.group_instance_id
-        )
+        self._note_joined()
         details = self._settings.group_id, self.generation, len(assigned)
         log.info("Member joined group %s (generation=%d, partitions=%d)", *details)
         if revoked:
@@ -309,6 +296,7 @@ class GroupConsumer:
         """Commit the positions of all partitions, or these offsets: of the next record to read, not of the last one.
 
         CommitFailed when this member may have lost partitions; RequestRejected; DeadlinePassed."""
+        self._check_open()
         chosen = self._consumer.positions() if offsets is None else offsets
         await self._offsets.commit(chosen, self._client.deadline(timeout_ms))
 
@@ -316,10 +304,12 @@ class GroupConsumer:
         self, partitions: Iterable[TopicPartition], *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, CommittedOffset]:
         """The committed offset of each partition that has one."""
+        self._check_open()
         return await self._offsets.committed(partitions, self._client.deadline(timeout_ms))
 
     async def seek(self, partition: TopicPartition, offset: int) -> None:
         """Continue at `offset` (or EARLIEST, LATEST). ValueError when the partition is not assigned."""
+        self._check_open()
         await self._partitions.seek(partition, offset)
 
     def position(self, partition: TopicPartition) -> int:
@@ -347,6 +337,7 @@ class GroupConsumer:
         try:
             await self._end_membership("the consumer is closed", timeout_ms)
         finally:
+            self._ended = True
             await self._partitions.close()
             self._partitions.drop(self.assignment)
             if self._heartbeats is not None:

@@ -224,9 +224,7 @@ class GroupConsumer(GroupMember):
             self._membership.needs_join = True
         owned = self._partitions.assigned
         revoked, added = owned - assigned, assigned - owned
-        self._note_joined()
-        details = self._settings.group_id, self.generation, len(assigned)
-        log.info("Member joined group %s (generation=%d, partitions=%d)", *details)
+        self._note_joined(len(assigned))
         if revoked:
             self._membership.needs_join = True  # so that the leader can give them to another member
             self._reason = "partitions were revoked"

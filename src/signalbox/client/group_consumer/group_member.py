@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.group_consumer.membership import Membership
 from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
+
+log = logging.getLogger("signalbox.client")
 
 
 class GroupMember:
@@ -30,9 +34,11 @@ class GroupMember:
         since, or the membership was lost, the coordinator rejects the offsets."""
         return self._group_metadata
 
-    def _note_joined(self) -> None:
-        """`poll` returns records of the assignment in this generation from now on."""
+    def _note_joined(self, partition_count: int) -> None:
+        """`poll` returns records of the assignment in this generation from now on, of so many partitions."""
         settings = self._settings
         self._group_metadata = ConsumerGroupMetadata(
             settings.group_id, self.generation, self.member_id, settings.group_instance_id
         )
+        details = settings.group_id, self.generation, partition_count
+        log.info("Member joined group %s (generation=%d, partitions=%d)", *details)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.doctor.observations import Examination, Grade
 from signalbox.metadata.image import EMPTY_IMAGE, BrokerImage, MetadataImage
-from signalbox.server.advertised.address_probes import Prober, addresses_to_check
+from signalbox.server.advertised.address_probes import Prober, addresses_to_check, examination_of
 from signalbox.server.advertised.address_states import RouteState, states_of
 from signalbox.testing.switchboard_thread import SwitchboardThread
 from tests.metric_values import metric_values
@@ -38,7 +39,8 @@ def observed(cluster: SecuredLines) -> Examination:
     context = cluster.nodes[1].components.context
     check = cluster.nodes[1].components.advertised_check
     prober: Prober = check._prober
-    return cluster.run(prober.observe(addresses_to_check(context.cache.image, 1, ("CONTROL",))))
+    addresses = addresses_to_check(context.cache.image, 1, ("CONTROL",))
+    return examination_of(cluster.run(prober.observe(addresses, addresses)), context.cluster_id, datetime.now(UTC))
 
 
 def test_every_address_is_verified_without_a_word_in_the_logs(

@@ -45,6 +45,7 @@ def test_a_swap_is_found_and_so_is_its_end(cluster: LinedCluster, caplog: pytest
     cluster.wait_for(1, of=1, state="wrong")
     cluster.wait_for(2, of=2, state="wrong")
     cluster.wait_for(3, of=1, state="wrong")
+    until(lambda: "CROSSED" in cluster.page(1, "ready")[1], "broker 1 has probed broker 2 as well")
     status, text = cluster.page(1, "ready")
     address = ":".join(map(str, cluster.board.line("1").address))
     assert status == 503

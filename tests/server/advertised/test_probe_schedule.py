@@ -44,7 +44,7 @@ def test_an_address_that_fails_is_probed_soon_and_then_more_and_more_rarely() ->
     bench.schedule.follow([address(1)])
     assert bench.pauses(9, verified=False) == [5, 10, 20, 40, 80, 160, 300, 300, 300]
     assert bench.pauses(2, verified=True) == [300, 300]
-    assert bench.pauses(2, verified=False) == [5, 10], "a new fault begins anew"
+    assert bench.pauses(2, verified=False) == [5, 10], "a new fault has short pauses again"
 
 
 def test_the_pauses_of_brokers_that_began_together_differ() -> None:

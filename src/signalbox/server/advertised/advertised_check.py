@@ -35,8 +35,7 @@ _LOOK_S = 5.0  # after at most so long a change of the two keys is noticed
 
 
 class AdvertisedCheck:
-    """`values` returns the broker's current configs; `control_plane` the name of its control-plane listener; `random`
-    numbers from 0 to 1."""
+    """`values` returns the broker's current configs; `control_plane` the name of its control-plane listener."""
 
     def __init__(
         self,
@@ -45,13 +44,11 @@ class AdvertisedCheck:
         reports: AddressReports,
         values: Callable[[], Mapping[str, Value]],
         control_plane: str | None,
-        random: Callable[[], float] = random,
     ) -> None:
         self._cache = cache
         self._prober = prober
         self._reports = reports
         self._values = values
-        self._random = random
         self._without = () if control_plane is None else (control_plane,)
         self._changed = {True: asyncio.Event(), False: asyncio.Event()}  # for the own addresses, and for those of peers
         self._observations: dict[AdvertisedAddress, AddressObservation] = {}
@@ -64,9 +61,7 @@ class AdvertisedCheck:
         self._cancel = self._cache.subscribe(self._image_changed)
         loop = asyncio.get_running_loop()
         self._tasks = [
-            loop.create_task(
-                self._run(is_own, ProbeSchedule(loop.time, self._random)), name=f"check of {whose} addresses"
-            )
+            loop.create_task(self._run(is_own, ProbeSchedule(loop.time, random)), name=f"check of {whose} addresses")
             for is_own, whose in ((True, "own"), (False, "peers'"))
         ]
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.transaction.shards import NAME, P0, TIMEOUT_MS, ShardBench, error_of, written
+from tests.coordinator.transaction.shards import NAME, P0, TIMEOUT_MS, ShardBench, error_of, fail, written
 
 from signalbox.coordinator.transaction.transaction_state import EXPIRING_STATES, TransactionState
 from signalbox.coordinator.transaction.transactional_id import MAX_EPOCH
@@ -86,3 +86,25 @@ def test_what_is_being_written_neither_times_out_nor_expires() -> None:
     bench.clock.advance(EXPIRATION_MS)
     assert bench.timed_out() == []
     assert written(bench.shard.expiry.remove_expired()) == []
+
+
+def test_a_tombstone_that_could_not_be_written_is_written_at_the_next_sweep() -> None:
+    """The next search for expired ids is an hour away, and each id that is left costs every broker that loads it."""
+    bench = ShardBench()
+    bench.holds()
+    bench.clock.advance(EXPIRATION_MS)
+    (tombstone,) = written(bench.shard.expiry.remove_expired())
+    fail(tombstone)
+    (again,) = written(bench.shard.abort_timed_out(lambda name: None))
+    assert again.records == tombstone.records
+    bench.commit(again)
+    assert (len(bench.shard.ids), written(bench.shard.expiry.remove_unwritten())) == (0, [])
+
+
+def test_an_id_that_was_used_since_its_tombstone_failed_is_kept() -> None:
+    bench = ShardBench()
+    bench.holds()
+    bench.clock.advance(EXPIRATION_MS)
+    fail(*written(bench.shard.expiry.remove_expired()))
+    bench.commit(bench.init())
+    assert written(bench.shard.expiry.remove_unwritten()) == []

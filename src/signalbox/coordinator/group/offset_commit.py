@@ -103,7 +103,7 @@ class OffsetCommit:
         if not records:
             return Decision(response)
         settle = self._offsets.begin(request.group_id, written)
-        return Decision(response, records, effects=[settle], on_failure=lambda error: settle())
+        return Decision(response, records, on_concluded=settle)
 
     def _is_too_long(self, metadata: str | None) -> bool:
         return metadata is not None and utf16_length(metadata) > self._settings.offset_metadata_max_size

@@ -90,8 +90,7 @@ class TxnOffsetCommit:
         return Decision(
             response,
             records,
-            effects=[settle],
-            on_failure=lambda error: settle(),
+            on_concluded=settle,
             producer=(request.producer_id, request.producer_epoch),
             guard=guard,
         )

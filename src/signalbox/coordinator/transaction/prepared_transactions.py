@@ -64,11 +64,8 @@ class PreparedTransactions:
         self, decision: Decision[None], key: Hashable, decide: Callable[[], Decision[None]]
     ) -> None:
         """Have `decide` called again if the write of `decision` fails."""
-        write_failed = decision.on_failure
 
         def retry_later(error: Error) -> None:
-            if write_failed is not None:
-                write_failed(error)
             self._retrying.add(key)
             self._timer.schedule(key, _RETRY_AFTER_MS, retry)
 

@@ -5,7 +5,6 @@ from tests.coordinator.bench import CLIENT, Bench, BenchCall, settle, transcript
 
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.config_rows import GroupSettings
-from signalbox.coordinator.group.offset_commit import utf16_length
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
 
@@ -87,10 +86,6 @@ async def test_metadata_that_is_too_long_is_rejected_alone(length: int) -> None:
     await settle()
     assert errors(commit) == [Error.NONE if length == 4 else Error.OFFSET_METADATA_TOO_LARGE]
     assert bool(bench.offsets()) == (length == 4)
-
-
-def test_lengths_count_as_java_counts_them() -> None:
-    assert [utf16_length(text) for text in ("", "abc", "äöü", "\U0001f600")] == [0, 3, 3, 2]
 
 
 @transcript

@@ -51,10 +51,15 @@ def test_a_transaction_that_times_out_at_the_last_epoch_takes_a_new_producer_id(
 
 def test_every_transactional_id_is_a_piece_of_work_of_its_own() -> None:
     bench = ShardBench()
-    for name in ("a", "b", "c"):
-        bench.shard.ids.replay(name, bench.holds())
+    states = (TransactionState.EMPTY, TransactionState.ONGOING, TransactionState.PREPARE_ABORT)
+    for name, state in zip("abc", states, strict=True):
+        bench.shard.ids.replay(name, bench.holds(state=state))
     assert len(list(bench.shard.expiry.remove_expired())) == 4
-    assert len(list(bench.shard.abort_timed_out(lambda name: None))) == 8
+    assert [entry.name for entry in bench.shard.ids.open()] == ["b", "orders", "c"]
+    assert len(list(bench.shard.abort_timed_out(lambda name: None))) == 6, "ids without a transaction cost nothing"
+    bench.shard.ids.replay("b", None)
+    bench.shard.ids.replay("c", bench.holds(state=TransactionState.COMPLETE_ABORT))
+    assert bench.shard.ids.open() == []
 
 
 @pytest.mark.parametrize("state", [state for state in TransactionState if state is not TransactionState.ONGOING])

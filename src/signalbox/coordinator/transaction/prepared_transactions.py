@@ -36,9 +36,9 @@ class PreparedTransactions:
         return len(self._retrying)
 
     def write_again(self) -> Iterator[Decision[None]]:
-        """One decision per transactional id: the record of its prepared transaction if the markers for it have not been
+        """One decision per open transaction: its record if it is prepared and the markers for it have not been
         requested."""
-        for entry in self._ids:
+        for entry in self._ids.open():
             yield self._write_again(entry.name)
 
     def _write_again(self, name: str) -> Decision[None]:

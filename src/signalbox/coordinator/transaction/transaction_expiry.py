@@ -32,9 +32,9 @@ class TransactionExpiry:
         self._unwritten: dict[str, None] = {}  # the names of expired ids whose tombstone could not be written
 
     def abort_timed_out(self, take_producer_id: Callable[[str], None]) -> Iterator[Decision[None]]:
-        """One decision per transactional id, which aborts its transaction if that has timed out. `take_producer_id` is
+        """One decision per open transaction, which aborts it if it has timed out. `take_producer_id` is
         called with the name of each one that needs a new producer id for it: then `abort` must be called."""
-        for entry in self._ids:
+        for entry in self._ids.open():
             try:
                 decision = self.abort(entry.name)
             except ProducerIdNeeded:

@@ -53,12 +53,13 @@ def test_health_responds_while_the_event_loop_is_busy() -> None:
 def test_metrics_are_rendered_in_the_loop_of_the_node() -> None:
     threads = list[str]()
 
+    def here() -> float:
+        threads.append(threading.current_thread().name)
+        return 1.0
+
     async def node() -> str:
         registry = MetricRegistry()
-        registry.gauge(
-            MetricName("signalbox.server", "Pages", "Here"),
-            lambda: float(threads.append(threading.current_thread().name) is None),
-        )
+        registry.gauge(MetricName("signalbox.server", "Pages", "Here"), here)
         scheduler = TaskScheduler(asyncio.get_running_loop())
         pages = PageThread(MetricsPage(registry, "127.0.0.1", 0, scheduler), Health(1, "C"))
         await pages.start()

@@ -13,7 +13,8 @@ import pytest
 
 from signalbox.client.connection.node import Identity
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.doctor.observations import Examination, Grade
+from signalbox.common.ids import Grade
+from signalbox.doctor.observations import Examination
 from signalbox.metadata.image import EMPTY_IMAGE, BrokerImage, MetadataImage
 from signalbox.server.advertised.address_probes import (
     LIMITS,

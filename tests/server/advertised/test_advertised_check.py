@@ -15,7 +15,8 @@ from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.client.connection.node import Identity
 from signalbox.common.config.config_table import Value
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.doctor.observations import AddressObservation, ConnectionObservation, Grade
+from signalbox.common.ids import Grade
+from signalbox.doctor.observations import AddressObservation, ConnectionObservation
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import BrokerImage, MetadataImage
 from signalbox.server.advertised.address_probes import AdvertisedAddress

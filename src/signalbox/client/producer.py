@@ -79,11 +79,13 @@ class Producer:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._transactions is not None:
-            await self._calls.abort_if_open()
-        elif kind is None:
-            await self.flush()
-        await self.close()
+        try:
+            if self._transactions is not None:
+                await self._calls.abort_if_open()
+            elif kind is None:
+                await self.flush()
+        finally:
+            await self.close()
 
     async def send(
         self,
@@ -116,6 +118,8 @@ class Producer:
             await self._memory_freed.wait()
         if self._closed:
             raise ChannelClosed("the producer is closed")
+        if self._sender.failure is not None:
+            raise self._sender.failure
         if partition is None:
             count = len(topic_view.partitions)
             partition = self._sticky_partition(topic, count, size) if key is None else partition_for_key(key, count)

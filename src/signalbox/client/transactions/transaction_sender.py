@@ -10,7 +10,7 @@ from signalbox.client.admin_apis.group_admin import GROUP, TRANSACTION, find_coo
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Purpose
-from signalbox.client.failures import ClientFailure, ConnectFailed, NoUsableNode, VersionUnsupported
+from signalbox.client.failures import ChannelClosed, ClientFailure, ConnectFailed, NoUsableNode, VersionUnsupported
 from signalbox.client.rejections import RequestRejected
 from signalbox.client.sender.producer_batch import PartitionQueue
 from signalbox.client.transactions.transaction_exchange import MAX_VERSIONS, MIN_VERSIONS, message_of, response_of
@@ -54,6 +54,15 @@ class TransactionSender:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        self._end("the producer is closed", None)
+
+    def _end(self, text: str, cause: Exception | None) -> None:
+        """No request is sent any more: the calls that wait raise ChannelClosed."""
+        failure = ChannelClosed(text)
+        failure.__cause__ = cause
+        self.manager.fail(failure)
+        self.wake()
+        self.on_change()
 
     def wake(self) -> None:
         """Look again for what is due: a call or a batch changed the manager, or batches were settled."""
@@ -78,6 +87,12 @@ class TransactionSender:
         return build if implicit and step in MIN_VERSIONS else message, MAX_VERSIONS.get((step, implicit))
 
     async def _run(self) -> None:
+        try:
+            await self._send_requests()
+        except Exception as error:  # the client was closed, or a defect: calls must not wait for their deadlines
+            self._end(f"the producer cannot send any more: {error}", error)
+
+    async def _send_requests(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             self._wake.clear()

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.failures import ChannelClosed, DeadlinePassed, VersionUnsupported
+from signalbox.client.failures import ChannelClosed, DeadlinePassed, VersionUnsupported, WrongCluster
 from signalbox.client.producer import Producer, ProducerSettings
 from signalbox.client.rejections import AuthorizationFailed
 from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
@@ -187,5 +187,21 @@ def test_a_producer_is_closed_although_the_abort_at_its_end_is_cancelled() -> No
             await block
         with pytest.raises(ChannelClosed):
             await producer.abort_transaction()
+
+    with_coordinator(test)
+
+
+def test_a_commit_is_not_sent_to_the_coordinator_of_another_cluster() -> None:
+    """It could have the same transactional id, producer id and epoch."""
+
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            producer.begin_transaction()
+            await (await producer.send("t1", b"x"))
+            client.view.cluster_id = "cluster-B"
+            with pytest.raises(WrongCluster, match="initialized in cluster cluster-A"):
+                await producer.commit_transaction()
+        assert not coordinator.count(ApiKey.END_TXN)
 
     with_coordinator(test)

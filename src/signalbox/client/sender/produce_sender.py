@@ -49,7 +49,7 @@ class ProduceSender:
         self._linger = linger_ms / 1000
         self._compression = compression
         self._ids = ProducerIds(client)
-        self._transaction = TransactionBatches(client, transactions, queues) if transactions is not None else None
+        self._transaction = TransactionBatches(transactions, queues) if transactions is not None else None
         self._wake = asyncio.Event()
         self._flushes = 0
         self.metrics = ProducerMetrics()

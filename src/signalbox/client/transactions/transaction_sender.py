@@ -10,7 +10,14 @@ from signalbox.client.admin_apis.group_admin import GROUP, TRANSACTION, find_coo
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Purpose
-from signalbox.client.failures import ChannelClosed, ClientFailure, ConnectFailed, NoUsableNode, VersionUnsupported
+from signalbox.client.failures import (
+    ChannelClosed,
+    ClientFailure,
+    ConnectFailed,
+    NoUsableNode,
+    VersionUnsupported,
+    WrongCluster,
+)
 from signalbox.client.rejections import RequestRejected
 from signalbox.client.sender.producer_batch import PartitionQueue
 from signalbox.client.transactions.transaction_exchange import MAX_VERSIONS, MIN_VERSIONS, message_of, response_of
@@ -74,6 +81,17 @@ class TransactionSender:
         while not done():
             self._changed.clear()
             await self._changed.wait()
+
+    def is_in_cluster(self) -> bool:
+        """Whether the client is in the cluster of the producer id; if not, the producer fails."""
+        identity, cluster_id = self.manager.identity, self._client.view.cluster_id
+        if identity is None or cluster_id in (None, identity.cluster_id):
+            return True
+        text = f"the producer was initialized in cluster {identity.cluster_id}, the client is in {cluster_id} now"
+        self.manager.fail(WrongCluster(text))
+        self.wake()
+        self.on_change()
+        return False
 
     def at_version(self, message: Any, step: Step) -> tuple[Any, int | None]:
         """The message to send and its newest version: requests of transaction versions 1 and 2 differ in meaning."""
@@ -147,6 +165,8 @@ class TransactionSender:
             return TransactionResponse(node_id=await find_coordinator(client, key, key_type, timeout_ms=timeout_ms))
         message = message_of(request, self.transactional_id, self._timeout_ms)
         built, max_version = self.at_version(message, step)
+        if not self.is_in_cluster():  # another coordinator may have the same ids, and accept a commit of nothing
+            raise NoUsableNode("the client is in another cluster")
         response = await client.request(
             request.node_id, built, purpose=Purpose.COORDINATOR, timeout_ms=timeout_ms, max_version=max_version
         )

@@ -74,5 +74,6 @@ class FaultSet:
         """Takes back every fault."""
         self.take_back(list(self._applied))
 
-    def __len__(self) -> int:
-        return len(self._applied)
+    def applied(self) -> list[Fault]:
+        """The faults that are applied now, in the order in which they were."""
+        return [fault for fault, _ in self._applied]

@@ -103,7 +103,7 @@ class Cluster:
         self.run(self.nodes.pop(node_id).stop(controlled=False))
 
     def start_broker(self, node_id: int) -> None:
-        """Starts a broker (again), with its data, at its addresses. Returns when all brokers have it in their metadata."""
+        """Starts a broker (again), with its data, at its addresses. Returns when all brokers know of it."""
         folder = Path(self._temporary.name) if self._temporary else self._folder()
         self.run(self._start_one(node_id, folder))
         self.run(self._await_in_metadata(node_id))

@@ -1,7 +1,7 @@
 """Fixtures for any test suite: after signalbox is installed, pytest finds them by its entry point.
 
-Nothing but pytest is imported before a fixture is used: a test suite that uses none of them pays for this file only. The
-plugin changes no handler and no level of `logging`.
+Nothing but pytest is imported before a fixture is used: a test suite that uses none of them pays for this file only.
+The plugin changes no handler and no level of `logging`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import pytest
 
 if TYPE_CHECKING:
     from signalbox.testing.cluster import Cluster
-    from signalbox.testing.kafka_cluster.cluster_pool import ClusterPool
-    from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
+    from signalbox.testing.kafka_cluster.kafka_cluster import ClusterPool, KafkaCluster
 
 _MARKER = "kafka_cluster"
 _MODULE = "signalbox.testing.kafka_cluster.kafka_cluster"
@@ -28,22 +27,24 @@ _NUMBERS = itertools.count(1)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("signalbox", "Kafka clusters for tests")
-    group.addoption("--kafka-brokers", type=int, default=3, help="brokers of a cluster whose test does not say how many")
+    group.addoption(
+        "--kafka-brokers", type=int, default=3, help="brokers of a cluster whose test does not say how many"
+    )
     group.addoption("--kafka-processes", action="store_true", help="each broker of kafka_cluster is a process")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        f"{_MARKER}(brokers=3, security='PLAINTEXT', mechanism=..., users=..., authorize=False, topics=..., overrides=..., "
-        "processes=False): the cluster that the fixtures kafka_cluster and own_kafka_cluster give",
+        f"{_MARKER}(brokers=3, security='PLAINTEXT', mechanism=..., users=..., authorize=False, topics=..., "
+        "overrides=..., processes=False): the cluster of the fixtures kafka_cluster and own_kafka_cluster",
     )
 
 
 @pytest.fixture(scope="session")
 def kafka_clusters() -> Iterator[ClusterPool]:
     """Clusters that are shared by the whole session, one for each set of options: `kafka_clusters.get(brokers=1)`."""
-    from signalbox.testing.kafka_cluster.cluster_pool import ClusterPool
+    from signalbox.testing.kafka_cluster.kafka_cluster import ClusterPool
 
     with ClusterPool() as pool:
         yield pool
@@ -51,8 +52,8 @@ def kafka_clusters() -> Iterator[ClusterPool]:
 
 @pytest.fixture
 def kafka_cluster(request: pytest.FixtureRequest, kafka_clusters: ClusterPool) -> Iterator[KafkaCluster]:
-    """The session's cluster with the options of the marker `kafka_cluster`. After the test its faults are taken back, and
-    stopped brokers are started; topics and records stay."""
+    """The session's cluster with the options of the marker `kafka_cluster`. After the test its faults are taken back,
+    and stopped brokers are started; topics and records stay."""
     cluster = kafka_clusters.get(**_options(request))
     cluster.forget_requests()
     yield cluster

@@ -186,7 +186,6 @@ class Relay(asyncio.Protocol):
             if transport is not None:
                 transport.abort()
 
-
     def close(self) -> None:
         """Ends both sides; bytes that were passed on arrive before the end."""
         if self._connecting is not None and not self._connecting.done():

@@ -1,4 +1,4 @@
-"""The drill: twelve misroutes that happened to users of Kafka, each caused on purpose while a client produces (SPEC R7).
+"""The drill: twelve misroutes that users of Kafka have had, each caused on purpose while a client produces (SPEC R7).
 
 A client passes a story if no acknowledged record is lost, none is stored twice, none is in another cluster, the brokers
 that are reachable keep getting its records, and it goes on without a restart when the routes are right again.

@@ -25,8 +25,8 @@ def run_drill(
     recovery_s: float = 30.0,
     on_result: Callable[[StoryResult], None] = lambda result: None,
 ) -> list[StoryResult]:
-    """The result of each story. The routes are wrong for `window_s` seconds; then the client has `recovery_s` seconds to
-    get a new record acknowledged in every partition. A client that raises an exception has failed the story."""
+    """The result of each story. The routes are wrong for `window_s` seconds; then the client has `recovery_s` seconds
+    to get a new record acknowledged in every partition. A client that raises an exception has failed the story."""
     results = []
     with DrillGround() as ground:
         for story in stories:
@@ -86,7 +86,7 @@ class _Run:
         return frozenset(partition for future, partition in futures.items() if _is_acknowledged(future))
 
     def _recovers(self, client: DrillClient, until: float) -> bool:
-        """Whether every partition acknowledges a record that is sent from now on; a failed one is followed by another."""
+        """Whether every partition acknowledges a new record; a failed one is followed by another."""
         futures = {self._send(client, partition): partition for partition in range(PARTITIONS)}
         while futures and time.monotonic() < until:
             done, _ = wait(futures, until - time.monotonic(), FIRST_COMPLETED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
 from signalbox.client.producer import ProducerSettings
@@ -12,6 +12,7 @@ from signalbox.testing.kafka_cluster.client_config import ClientConfig
 
 TOPIC = "drill"
 PARTITIONS = 3
+_SENDERS = 12
 
 
 class DrillClient(Protocol):
@@ -38,10 +39,13 @@ class SignalboxProducer:
         settings = config.settings(signalbox_cluster_id_policy="pin-first", request_timeout_ms="2000")
         self._client = SyncClient(settings)
         self._producer = self._client.producer(ProducerSettings(delivery_timeout_ms=60_000, linger_ms=0))
+        self._senders = ThreadPoolExecutor(_SENDERS, thread_name_prefix="drill")
 
     def send(self, partition: int, value: bytes) -> Future[Any]:
-        return self._producer.send(TOPIC, value, partition=partition)
+        # The producer's `send` waits for the topic's metadata, so it is called in a thread.
+        return self._senders.submit(lambda: self._producer.send(TOPIC, value, partition=partition).result())
 
     def close(self) -> None:
         self._producer.close()
         self._client.close()
+        self._senders.shutdown(cancel_futures=True)

@@ -1,6 +1,7 @@
 """The twelve stories: what happened, how it is caused, which partitions must be served meanwhile.
 
-`prepare` comes before the client starts, `cause` while it runs. Both add what they change to a stack, whose end mends it.
+`prepare` comes before the client starts, `cause` while it runs. Both add what they change to a stack, whose end takes
+it back.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Story:
 
 
 def reused_ip(ground: DrillGround, stack: ExitStack) -> None:
-    """Two bootstrap servers are gone, their addresses belong to another cluster; then all known brokers fail at once."""
+    """Two bootstrap servers have gone, their addresses belong to another cluster; then all known brokers fail."""
     elsewhere = [SendElsewhere(node, ground.other.target(1), bootstrap=True) for node in (2, 3)]
     ground.apply(stack, RefuseConnections(1, bootstrap=True), *elsewhere, *map(RefuseConnections, NODES))
 
@@ -43,7 +44,7 @@ def moved_broker(ground: DrillGround, stack: ExitStack) -> None:
     ground.apply(stack, SendElsewhere(3, ground.other.target(1)))
 
 
-def rehomed_bootstrap_server(ground: DrillGround, stack: ExitStack) -> None:
+def moved_bootstrap_server(ground: DrillGround, stack: ExitStack) -> None:
     """As before, and the host is a bootstrap server, too: a client that starts over may begin in the other cluster."""
     elsewhere = ground.other.target(1)
     ground.apply(stack, SendElsewhere(3, elsewhere), SendElsewhere(3, elsewhere, bootstrap=True))
@@ -72,9 +73,9 @@ def one_load_balancer(ground: DrillGround, stack: ExitStack) -> None:
     ground.apply(stack, *(BalanceAddress(node, (*NODES[node:], *NODES[:node])) for node in NODES))
 
 
-def proxied(ground: DrillGround, stack: ExitStack) -> None:
-    """Clients reach the brokers through a proxy only, which replaces addresses in Metadata; broker 3 has restarted, so it
-    leads nothing."""
+def behind_proxy(ground: DrillGround, stack: ExitStack) -> None:
+    """Clients reach the brokers through a proxy only, which replaces addresses in Metadata; broker 3 has restarted, so
+    it leads nothing."""
     ground.cluster.brokers.stop_broker(3)
     ground.cluster.brokers.start_broker(3)
     hosts = dict(zip(NODES, _split(ground.cluster.bootstrap_servers), strict=True))
@@ -82,8 +83,8 @@ def proxied(ground: DrillGround, stack: ExitStack) -> None:
 
 
 def leaking_proxy(ground: DrillGround, stack: ExitStack) -> None:
-    """Partition 2 moves to broker 3; the error of the old leader names the new one by an address behind the proxy, which
-    the client cannot reach (KIP-951)."""
+    """Partition 2 moves to broker 3; the error of the old leader names the new one by an address behind the proxy,
+    which the client cannot reach (KIP-951)."""
     ground.elect_preferred()
 
 
@@ -118,12 +119,12 @@ def _split(addresses: str) -> list[tuple[str, int]]:
 STORIES = (
     Story(1, "reused IP of a bootstrap server", frozenset(), reused_ip),
     Story(2, "broker moved to another cluster", frozenset({0, 1}), moved_broker),
-    Story(3, "moved broker among bootstrap servers", frozenset({0, 1}), rehomed_bootstrap_server),
+    Story(3, "moved broker among bootstrap servers", frozenset({0, 1}), moved_bootstrap_server),
     Story(4, "addresses of two brokers swapped", frozenset({2}), swapped_brokers),
     Story(5, "external record points to wrong host", frozenset({1, 2}), external_records),
     Story(6, "recycled pod IP", frozenset({0, 2}), recycled_pod_ip),
     Story(7, "one load balancer for all brokers", frozenset(), one_load_balancer),
-    Story(8, "proxy leaks node endpoints", _ALL, leaking_proxy, proxied),
+    Story(8, "proxy leaks node endpoints", _ALL, leaking_proxy, behind_proxy),
     Story(9, "bootstrap works, brokers do not", frozenset(), unreachable_brokers),
     Story(10, "invalid and duplicate addresses", frozenset({1}), invalid_and_duplicate),
     Story(11, "all brokers at new addresses", _ALL, moved_cluster),

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 class StoryResult:
     """`served`: the partitions that acknowledged a record while the routes were wrong, `expected` those that had to.
     `recovered_ms`: from the mended routes to the acknowledgement of a new record in every partition, None for never.
-    `lost`, `repeated`, `misplaced`: acknowledged records that are not in the topic, records that are there twice, records
-    in the other cluster. `sent_identity`: the client sent the expected node with ApiVersions (KIP-1242)."""
+    `lost`, `repeated`, `misplaced`: acknowledged records that are not in the topic, records that are there twice,
+    records in the other cluster. `sent_identity`: the client sent the expected node with ApiVersions (KIP-1242)."""
 
     story: str
     expected: frozenset[int]

@@ -43,8 +43,7 @@ class FaultSet:
         try:
             for fault in faults:
                 self._check(fault)
-                applying = fault
-                entry = fault, self._board.execute(lambda board, applying=applying: applying.apply(board))
+                entry = fault, self._board.execute(fault.apply)
                 added.append(entry)
                 self._applied.append(entry)
         except BaseException:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from signalbox.testing.faults.fault import Undo, claims_of_node, lines_of
-from signalbox.testing.faults.line_rules import rules_of
+from signalbox.testing.faults.fault import Undo, claims_of_node, lines_of, rules_of
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Target
 from signalbox.testing.switchboard_rewrite import WireRewrite

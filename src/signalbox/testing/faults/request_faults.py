@@ -2,7 +2,7 @@
 
 Requests to the node (`node`, or every broker if it is None) are counted from 1 when the fault is applied, over all
 connections; the fault has the requests `first` to `first + times - 1`, all from `first` on if `times` is None. With
-`client_id` only this client's requests are counted. These faults read the requests, so they need a listener without TLS.
+`client_id` only this client's requests are counted. These faults read requests, so they need a listener without TLS.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import ClassVar
 
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
-from signalbox.testing.faults.fault import Undo
-from signalbox.testing.faults.line_rules import rules_of
+from signalbox.testing.faults.fault import Undo, rules_of
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.wire.request_rule import RequestRule, RuleAction
 
@@ -63,8 +62,8 @@ class _RequestFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerWithError(_RequestFault):
-    """The client gets the error (its name, as "NOT_LEADER_OR_FOLLOWER") for every entry of the request, in the form that
-    the API has for it; the broker does not get the request."""
+    """The client gets the error (its name, as "NOT_LEADER_OR_FOLLOWER") for every entry of the request, in the form
+    that the API has for it; the broker does not get the request."""
 
     error: str
     action: ClassVar[RuleAction] = RuleAction.ERROR

@@ -11,8 +11,8 @@ from signalbox.testing.switchboard_line import CutLimit
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Connections to the broker are accepted, and no byte passes in either direction. What was held back passes when the
-    fault is taken back."""
+    """Connections to the broker are accepted, and no byte passes in either direction. What was held back passes when
+    the fault is taken back."""
 
     node: int
 
@@ -61,8 +61,8 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class CutAfterBytes:
-    """Each connection to the broker is cut after `size_bytes` more bytes of responses (of requests, if `of_responses` is
-    false): clients get a part of a response."""
+    """Each connection to the broker is cut after `size_bytes` more bytes of responses (of requests, if `of_responses`
+    is false): clients get a part of a response."""
 
     node: int
     size_bytes: int

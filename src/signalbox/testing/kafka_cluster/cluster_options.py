@@ -12,10 +12,10 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions:
-    """`brokers`: how many, with the ids from 1 on. `security` and `mechanism` are those of clients; `users` maps names to
-    passwords, the first one is that of `KafkaCluster.client_config`. `authorize` checks ACLs (with SASL only: users have
-    no rights until an ACL gives them). `topics` maps names to numbers of partitions. `overrides` are server.properties
-    keys for all brokers. `processes`: each broker is a process."""
+    """`brokers`: how many, with the ids from 1 on. `security` and `mechanism` are those of clients; `users` maps names
+    to passwords, the first one is that of `KafkaCluster.client_config`. `authorize` checks ACLs (with SASL only: users
+    have no rights until an ACL gives them). `topics` maps names to numbers of partitions. `overrides` are keys of
+    server.properties for all brokers. `processes`: each broker is a process."""
 
     brokers: int = 3
     security: str = "PLAINTEXT"

@@ -5,7 +5,7 @@
         with cluster.faults(SwapAddresses(1, 2)):
             ...
 
-Two addresses lead to each broker, both lines of a switchboard: one for `bootstrap_servers`, and the one that it advertises.
+Two addresses lead to each broker, both lines of a switchboard: one for `bootstrap_servers`, and the advertised one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from signalbox.client.sync.sync_client import SyncClient
 from signalbox.testing.cluster import Cluster
@@ -67,7 +67,9 @@ class KafkaCluster:
             self._faults = FaultSet(self.switchboard)
             ports = free_ports(len(LISTENERS) * self.options.brokers)
             per_broker = {node_id: self._add_broker(node_id, ports) for node_id in self.node_ids}
-            self.brokers = stack.enter_context(self._made(folder, per_broker))
+            self.brokers = self._made(folder, per_broker)
+            stack.callback(self.brokers.stop)
+            self.brokers.start()
             self.client = stack.enter_context(SyncClient.of(self._kit_addresses()))
             self.topics = Topics(self.client, self.options.brokers)
             for name, partitions in self.options.topics.items():
@@ -126,7 +128,7 @@ class KafkaCluster:
         return [node_id for node_id, broker in self.brokers.brokers.items() if not broker.running]
 
     def requests(self, client_id: str | None = None) -> list[SeenRequest]:
-        """The requests of clients since the start or `forget_requests`, in order; those of one client. None with TLS."""
+        """The requests of clients (of one client) since the start or `forget_requests`, in order. With TLS none."""
         return [each for each in tuple(self._log) if client_id in (None, each.client_id)]
 
     def forget_requests(self) -> None:
@@ -134,7 +136,10 @@ class KafkaCluster:
 
     def describe_state(self) -> list[tuple[str, str]]:
         """What helps to understand a failed test, as titles and texts."""
-        shown = [("applied faults", "\n".join(map(str, self._faults.applied()))), ("last requests", self._last_requests())]
+        shown = [
+            ("applied faults", "\n".join(map(str, self._faults.applied()))),
+            ("last requests", self._last_requests()),
+        ]
         return [(title, text) for title, text in (*shown, *self.broker_logs().items()) if text]
 
     def _last_requests(self) -> str:
@@ -147,7 +152,7 @@ class KafkaCluster:
         )
 
     def broker_logs(self) -> dict[str, str]:
-        """The end of each broker's log, by the broker's name. Brokers in this process write to Python's logging instead."""
+        """The end of each broker's log, by the broker's name; none of brokers in this process, which use `logging`."""
         if isinstance(self.brokers, Cluster):
             return {}
         return {broker.name: broker.tail() for broker in self.brokers.brokers.values()}
@@ -170,3 +175,26 @@ class KafkaCluster:
 
     def _kit_addresses(self) -> str:
         return ",".join(f"127.0.0.1:{ports['KIT']}" for ports in self._ports.values())
+
+
+class ClusterPool:
+    """Clusters that several tests share: one for each set of options, started when it is first asked for, stopped at
+    the end of the `with` block."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._clusters: dict[str, KafkaCluster] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._clusters.clear()
+        self._stack.close()
+
+    def get(self, **options: Any) -> KafkaCluster:
+        """The cluster with these fields of ClusterOptions; what one test changes in it, others see."""
+        wanted = ClusterOptions.of(options)
+        if wanted.key not in self._clusters:
+            self._clusters[wanted.key] = self._stack.enter_context(KafkaCluster(wanted))
+        return self._clusters[wanted.key]

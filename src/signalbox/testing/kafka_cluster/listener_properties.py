@@ -1,7 +1,7 @@
 """The server.properties of the brokers of a test cluster: four listeners, security for that of the clients.
 
-CLIENT is advertised by the switchboard's lines. KIT is for the test kit itself: its address is that at which it is bound,
-so that no fault concerns the kit's own requests.
+CLIENT is advertised by the switchboard's lines. KIT is for the test kit itself: it advertises the address at which it
+is bound, so that no fault concerns the kit's own requests.
 """
 
 from __future__ import annotations

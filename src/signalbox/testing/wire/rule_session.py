@@ -83,10 +83,12 @@ class RuleSession:
         return step
 
     def _request(self, frame: bytes, rewrite: WireRewrite | None, step: Step) -> None:
+        body: Any = None
         try:
             header, offset = decode_request_header(frame)
             api = ApiKey(header.api_key)
-            body = _body(frame, header, offset) if api in _DECODED else None
+            if api in _DECODED:
+                body = _body(frame, header, offset)
         except ValueError:
             step.to_target += framed(frame)  # a token of SASL, an API or version that is not in the table
             return
@@ -134,9 +136,7 @@ class RuleSession:
         cluster_id = node_id = None
         if api == ApiKey.API_VERSIONS and header.api_version >= _IDENTITY_FROM and body.cluster_id is not None:
             cluster_id, node_id = body.cluster_id, body.node_id
-        self._rules.log.append(
-            SeenRequest(self._line, api, header.api_version, header.client_id, cluster_id, node_id)
-        )
+        self._rules.log.append(SeenRequest(self._line, api, header.api_version, header.client_id, cluster_id, node_id))
 
     def _rewriting_of(self, rewrite: WireRewrite | None) -> RewritingSession | None:
         if rewrite is None:

@@ -1,7 +1,7 @@
 """Faults that tests cause on purpose: addresses that lead elsewhere, connections that are cut, errors of brokers.
 
-Each fault is an object that says what is wrong; `KafkaCluster.faults(...)` applies it and takes it back. Nodes have their
-ids. `FAULTS` has all of them by name, for programs that give them as text.
+Each fault is an object that says what is wrong; `KafkaCluster.faults(...)` applies it and takes it back.
+Nodes are named by their ids. `FAULTS` has all of them by name, for programs that give them as text.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from signalbox.testing.switchboard_line import Target
 
 @dataclass(frozen=True, slots=True)
 class SwapAddresses:
-    """The address of each of two brokers leads to the other one."""
+    """The address of each of two brokers leads to the other one, as after a mistake in /etc/hosts."""
 
     one: int
     other: int

@@ -1,6 +1,6 @@
 """Faults as text, for programs in any language: a name and its fields, `SwapAddresses one=1 other=2`.
 
-Values are JSON where they can be (`first=3`, `over=[1,2]`, `to=["127.0.0.1",9092]`), else text (`api=Produce`).
+Values are JSON where they can be (`first=3`, `over=[1,2]`), an address (`to=127.0.0.1:9092`), or text (`api=Produce`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def _value(text: str) -> Any:
     try:
         value = json.loads(text)
     except ValueError:
-        return text
+        host, colon, port = text.rpartition(":")
+        return (host, int(port)) if colon and port.isdigit() else text
     if isinstance(value, dict):  # node ids are keys, and keys of JSON are text
         return {int(key): tuple(each) if isinstance(each, list) else each for key, each in value.items()}
     return tuple(value) if isinstance(value, list) else value

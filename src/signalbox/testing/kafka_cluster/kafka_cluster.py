@@ -11,6 +11,7 @@ Two addresses lead to each broker, both lines of a switchboard: one for `bootstr
 from __future__ import annotations
 
 import tempfile
+from collections import deque
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -29,7 +30,7 @@ from signalbox.testing.kafka_cluster.topics import Topics
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_line import Target
 from signalbox.testing.switchboard_thread import SwitchboardThread
-from signalbox.testing.wire.request_rule import LineRules, SeenRequest
+from signalbox.testing.wire.request_rule import LOG_LENGTH, LineRules, SeenRequest
 
 _SHOWN_REQUESTS = 20
 
@@ -47,8 +48,7 @@ class KafkaCluster:
         self.node_ids = tuple(range(1, self.options.brokers + 1))
         self._stack = ExitStack()
         self._ports: dict[int, dict[str, int]] = {}
-        self._rules: dict[int, LineRules] = {}
-        self._log: list[SeenRequest] = []
+        self._log: deque[SeenRequest] = deque(maxlen=LOG_LENGTH)
         self._certificates: CertificateFiles | None = None
 
     def __enter__(self) -> Self:
@@ -128,7 +128,7 @@ class KafkaCluster:
         return [node_id for node_id, broker in self.brokers.brokers.items() if not broker.running]
 
     def requests(self, client_id: str | None = None) -> list[SeenRequest]:
-        """The requests of clients (of one client) since the start or `forget_requests`, in order. With TLS none."""
+        """The last 10,000 requests of clients (of one client) since `forget_requests`, in order. With TLS none."""
         return [each for each in tuple(self._log) if client_id in (None, each.client_id)]
 
     def forget_requests(self) -> None:
@@ -148,7 +148,7 @@ class KafkaCluster:
 
         return "\n".join(
             f"{each.line}: {each.api.name} {each.version} of {each.client_id}{identity(each)}"
-            for each in self._log[-_SHOWN_REQUESTS:]
+            for each in tuple(self._log)[-_SHOWN_REQUESTS:]
         )
 
     def broker_logs(self) -> dict[str, str]:
@@ -167,11 +167,12 @@ class KafkaCluster:
     def _add_broker(self, node_id: int, ports: list[int]) -> dict[str, str]:
         first = (node_id - 1) * len(LISTENERS)
         self._ports[node_id] = dict(zip(LISTENERS, ports[first : first + len(LISTENERS)], strict=True))
-        if not self.options.has_tls:
-            self._rules[node_id] = LineRules(log=self._log)
-        rules, target = self._rules.get(node_id), self.target(node_id)
-        self.switchboard.add_line(address_line(node_id, bootstrap=True), target, rules=rules)
-        return of_broker(self._ports[node_id], self.switchboard.add_line(address_line(node_id), target, rules=rules))
+        self._add_line(address_line(node_id, bootstrap=True), node_id)
+        return of_broker(self._ports[node_id], self._add_line(address_line(node_id), node_id))
+
+    def _add_line(self, name: str, node_id: int) -> Target:
+        rules = LineRules(log=self._log) if not self.options.has_tls else None
+        return self.switchboard.add_line(name, self.target(node_id), rules=rules)
 
     def _kit_addresses(self) -> str:
         return ",".join(f"127.0.0.1:{ports['KIT']}" for ports in self._ports.values())

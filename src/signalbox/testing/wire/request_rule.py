@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -9,6 +10,8 @@ from enum import Enum
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import RequestHeader
+
+LOG_LENGTH = 10_000
 
 
 class RuleAction(Enum):
@@ -81,11 +84,11 @@ class SeenRequest:
 
 @dataclass(slots=True)
 class LineRules:
-    """The rules of a line, for all its connections, open ones too. `log` gets every request."""
+    """The rules of a line, for all its connections, open ones too. `log` has the last requests."""
 
     rules: list[RequestRule] = field(default_factory=list)
     identity: PresentedIdentity | None = None
-    log: list[SeenRequest] = field(default_factory=list)
+    log: deque[SeenRequest] = field(default_factory=lambda: deque(maxlen=LOG_LENGTH))
 
     def rule_for(self, header: RequestHeader) -> RequestRule | None:
         """The first rule that takes the request; all rules count it."""

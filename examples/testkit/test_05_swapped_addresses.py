@@ -1,5 +1,5 @@
-"""The addresses of brokers 1 and 2 are swapped while a producer works: a client that sends the identity of the node that it
-wants (KIP-1242) gets REBOOTSTRAP_REQUIRED from the wrong one, and broker 3 goes on. Client: Signalbox's own."""
+"""The addresses of brokers 1 and 2 are swapped while a producer works: a client that sends the identity of the node (as
+KIP-1242 says) gets REBOOTSTRAP_REQUIRED from the wrong one, and broker 3 goes on. Client: Signalbox's own."""
 
 from signalbox.client import SyncClient
 from signalbox.testing.faults import SwapAddresses

@@ -1,5 +1,5 @@
-"""The host of broker 3 belongs to another cluster now, which has a topic of that name, too. A client that pins the cluster
-id writes nothing there. Client: Signalbox's own."""
+"""The host of broker 3 belongs to another cluster now, which has a topic of that name, too. A client that pins the
+cluster id writes nothing there. Client: Signalbox's own."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Errors that a healthy broker returns rarely: the first three Produce requests get one that is worth a retry, then one that
-is not. Client: confluent-kafka."""
+"""Errors that a healthy broker returns rarely: the first three Produce requests get one that is worth a retry, then one
+that is not. Client: confluent-kafka."""
 
 from confluent_kafka import KafkaError, Producer
 

@@ -1,5 +1,5 @@
-"""The broker stores a record, and the connection is cut in place of the acknowledgement: the producer has to retry, and an
-idempotent one stores nothing twice. Client: confluent-kafka."""
+"""The broker stores a record, and the connection is cut in place of the acknowledgement: the producer has to retry, and
+an idempotent one stores nothing twice. Client: confluent-kafka."""
 
 from confluent_kafka import Producer
 

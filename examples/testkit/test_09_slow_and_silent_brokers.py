@@ -1,4 +1,4 @@
-"""A broker that is slow, and one that accepts connections and says nothing: the client's time-outs. Client: Signalbox's own."""
+"""A broker that is slow, and one that accepts connections and sends nothing: time-outs. Client: Signalbox's own."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Brokers as processes: one is killed and started again, and no acknowledged record is lost. Client: Signalbox's own."""
+"""Brokers as processes: one is killed and started, and no acknowledged record is lost. Client: Signalbox's own."""
 
 import pytest
 

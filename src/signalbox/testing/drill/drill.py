@@ -72,9 +72,10 @@ class _Run:
         mending.close()
         preparation.close()
         mended_at = time.monotonic()
-        if self._recovers(client, mended_at + self._recovery_s):
+        until = mended_at + self._recovery_s
+        if self._recovers(client, until):
             self._result.recovered_ms = (time.monotonic() - mended_at) * 1000
-        wait(self._sent.values(), self._recovery_s)
+        wait(self._sent.values(), max(0.0, until - time.monotonic()))
 
     def _served(self, client: DrillClient) -> frozenset[int]:
         """The partitions with an acknowledgement in the time in which the routes are wrong; two records are sent."""

@@ -22,7 +22,8 @@ for line in sys.stdin:
     number, partition, value = line.split()
     if value == "end": os._exit(3)
     if value == "hold": held.append(number); continue
-    text = "ok" if value == "good" else f"no {value} in {os.environ['DRILL_TOPIC']} at {os.environ['DRILL_BOOTSTRAP_SERVERS']}"
+    topic, servers = os.environ["DRILL_TOPIC"], os.environ["DRILL_BOOTSTRAP_SERVERS"]
+    text = "ok" if value == "good" else f"no {value} in {topic} at {servers}"
     print(number, text, flush=True)
     for number in held: print(number, "ok", flush=True)
     held = []

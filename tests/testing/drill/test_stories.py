@@ -19,21 +19,21 @@ from tests.testing.faults.probes import accepts, metadata_of
 
 pytestmark = pytest.mark.spec("R7")
 
-OTHER, REFUSED, NO_NODE = "other", "refused", "none"
+OTHER, CLOSED, NO_NODE = "other", "closed", "none"
 _HEALTHY = ([1, 2, 3], [1, 2, 3])
 # By story: which node answers at the advertised addresses, and at the bootstrap addresses.
 _REACHED: dict[int, tuple[list[object], list[object]]] = {
-    1: ([REFUSED] * 3, [REFUSED, OTHER, OTHER]),
+    1: ([CLOSED] * 3, [CLOSED, OTHER, OTHER]),
     2: ([1, 2, OTHER], [1, 2, 3]),
     3: ([1, 2, OTHER], [1, 2, OTHER]),
     4: ([2, 1, 3], [1, 2, 3]),
     5: ([2, 2, 3], [1, 2, 3]),
     6: ([1, 3, 3], [1, 2, 3]),
-    8: ([REFUSED] * 3, [1, 2, 3]),
-    9: ([REFUSED] * 3, [1, 2, 3]),
+    8: ([CLOSED] * 3, [1, 2, 3]),
+    9: ([CLOSED] * 3, [1, 2, 3]),
     10: ([1, 2, 3], [1, 2, 3]),
-    11: ([REFUSED] * 3, [1, 2, 3]),
-    12: ([1, 2, REFUSED], [1, 2, 3]),
+    11: ([CLOSED] * 3, [1, 2, 3]),
+    12: ([1, 2, CLOSED], [1, 2, 3]),
 }
 
 
@@ -54,7 +54,7 @@ def _node_at(ground: DrillGround, address: tuple[str, int]) -> object:
             return OTHER
         return next((node for node in NODES if accepts(address, ground.cluster.cluster_id, node)), NO_NODE)
     except ConnectFailed:
-        return REFUSED
+        return CLOSED
 
 
 @pytest.mark.parametrize(

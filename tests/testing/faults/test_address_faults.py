@@ -56,14 +56,14 @@ def test_the_address_leads_to_another_cluster(
         assert node_at(kafka_cluster, kafka_cluster.advertised(3)) == []
 
 
-def test_connections_are_balanced_in_turn(kafka_cluster: KafkaCluster) -> None:
+def test_connections_are_balanced(kafka_cluster: KafkaCluster) -> None:
     cluster_id = kafka_cluster.cluster_id
     with kafka_cluster.faults(BalanceAddress(1, (1, 2))):
         reached = [accepts(kafka_cluster.advertised(1), cluster_id, 1) for _ in range(4)]
     assert reached == [True, False, True, False]
 
 
-def test_connections_are_refused_and_then_accepted(kafka_cluster: KafkaCluster) -> None:
+def test_nothing_listens_until_the_fault_is_taken_back(kafka_cluster: KafkaCluster) -> None:
     applied = kafka_cluster.faults(RefuseConnections(1))
     with pytest.raises(ConnectFailed):
         node_at(kafka_cluster, kafka_cluster.advertised(1))

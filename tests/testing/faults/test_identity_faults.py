@@ -39,7 +39,7 @@ def test_api_versions_up_to_four(kafka_cluster: KafkaCluster) -> None:
         without_identity = ConnectionSettings(identity_enabled=False)
         [response] = ask(kafka_cluster.advertised(3), VERSIONS, settings=without_identity)
         assert response.error_code == Error.NONE
-        return max(row.max_version for row in response.api_keys if row.api_key == 18)
+        return int(max(row.max_version for row in response.api_keys if row.api_key == 18))
 
     with kafka_cluster.faults(CapApiVersions(3)):
         assert newest() == 4

@@ -87,19 +87,19 @@ def test_whether_the_broker_gets_the_request(
     kafka_cluster: KafkaCluster, kafka_topic: str, fault: Fault, stored: bool
 ) -> None:
     settings = kafka_cluster.client_config().settings(request_timeout_ms="2000", retry_backoff_ms="600000")
-    with SyncClient(settings) as client, kafka_cluster.faults(fault):
-        with client.producer(ProducerSettings(delivery_timeout_ms=1_000)) as producer:
-            acknowledged = producer.send(kafka_topic, b"once", partition=0)
-            with pytest.raises(Exception):  # noqa: B017 - which one is the client's business
-                acknowledged.result(60)
+    timeout = ProducerSettings(delivery_timeout_ms=1_000)
+    with SyncClient(settings) as client, kafka_cluster.faults(fault), client.producer(timeout) as producer:
+        acknowledged = producer.send(kafka_topic, b"once", partition=0)
+        assert acknowledged.exception(60) is not None
     values = [record.value for record in kafka_cluster.topics.records(kafka_topic)[0]]
     assert values == ([b"once"] if stored else [])
 
 
 def test_an_idempotent_producer_stores_a_record_once(kafka_cluster: KafkaCluster, kafka_topic: str) -> None:
-    with SyncClient(kafka_cluster.client_config().settings()) as client, client.producer() as producer:
-        with kafka_cluster.faults(CutAfterRequest(api="Produce", times=2)):
-            producer.send(kafka_topic, b"once", partition=0).result(60)
+    fault = CutAfterRequest(api="Produce", times=2)
+    settings = kafka_cluster.client_config().settings()
+    with SyncClient(settings) as client, client.producer() as producer, kafka_cluster.faults(fault):
+        producer.send(kafka_topic, b"once", partition=0).result(60)
     assert [record.value for record in kafka_cluster.topics.records(kafka_topic)[0]] == [b"once"]
 
 

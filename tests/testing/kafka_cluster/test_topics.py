@@ -11,11 +11,11 @@ from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
 pytestmark = pytest.mark.spec("R7")
 
 
-def test_leaders_take_turns(kafka_cluster: KafkaCluster) -> None:
-    kafka_cluster.topics.create("turns", 4)
-    assert kafka_cluster.topics.leaders("turns") == {0: 1, 1: 2, 2: 3, 3: 1}
+def test_each_broker_leads_a_partition(kafka_cluster: KafkaCluster) -> None:
+    kafka_cluster.topics.create("led", 4)
+    assert kafka_cluster.topics.leaders("led") == {0: 1, 1: 2, 2: 3, 3: 1}
     with pytest.raises(KafkaError):
-        kafka_cluster.topics.create("turns", 1)
+        kafka_cluster.topics.create("led", 1)
 
 
 def test_all_records_by_partition(kafka_cluster: KafkaCluster, kafka_topic: str) -> None:

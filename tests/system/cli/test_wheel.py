@@ -1,5 +1,4 @@
-"""The wheel that pip builds has the product, without the tools that test it; and an environment in which it is installed has
-the fixtures of the test kit."""
+"""The wheel that pip builds has the product without the tools that test it, and the fixtures of the test kit."""
 
 from __future__ import annotations
 

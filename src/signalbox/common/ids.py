@@ -14,6 +14,7 @@ import binascii
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from struct import Struct
 from struct import error as struct_error
 from typing import NamedTuple
@@ -124,3 +125,14 @@ class StorePosition:
 
     def __str__(self) -> str:
         return f"incarnation={self.incarnation}, generation={self.generation}, controller epoch={self.controller_epoch}"
+
+
+class Grade(StrEnum):
+    """How the node at the other end of a connection was identified."""
+
+    VERIFIED = "A"  # ApiVersions 5 accepted the expected identity, and rejected a false one if that was asked
+    SEARCHED = "B"  # ApiVersions 5 rejected the expected identity or had none, and accepted another
+    CONFIGS = "C"  # DescribeConfigs BROKER=<id> succeeded, and is rejected for other ids
+    REJECTED = "R"  # ApiVersions 5 rejected the expected identity; the node is unknown
+    CLUSTER_ONLY = "E"  # only the cluster id is known
+    NONE = "-"

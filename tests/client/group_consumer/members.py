@@ -12,13 +12,14 @@ from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster.metadata_updater import MetadataUpdater
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.consumer import ConsumedRecord, ConsumerSettings
+from signalbox.client.consumer import ConsumerSettings
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
 from signalbox.client.producer import Producer
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.messages.metadata import MetadataRequest
-from tests.waiting import until_true
+from tests.waiting import until_answered, until_true
 
 EARLIEST = ConsumerSettings(auto_offset_reset="earliest", fetch_max_wait_ms=50)
 
@@ -125,12 +126,12 @@ class Group:
         """Wait until a broker names the topic: older metadata gives a member nothing at first."""
         names = [MetadataRequest.MetadataRequestTopic(name=topic)]
         request = MetadataRequest(topics=names, allow_auto_topic_creation=False)
-        async with asyncio.timeout(60):
-            while True:
-                response = await self.client.request(node_id, request)
-                if len(response.topics[0].partitions) == partitions:
-                    return
-                await asyncio.sleep(0.005)
+
+        async def knows() -> bool:
+            response = await self.client.request(node_id, request)
+            return len(response.topics[0].partitions) == partitions
+
+        await until_answered(knows)
 
     async def produce(self, topic: str, values: list[bytes], partitions: int) -> None:
         """Value number i goes to partition i modulo `partitions`."""

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.doctor.observations import Examination, Grade
+from signalbox.common.ids import Grade
+from signalbox.doctor.observations import Examination
 from signalbox.metadata.image import EMPTY_IMAGE, BrokerImage, MetadataImage
 from signalbox.server.advertised.address_probes import Prober, addresses_to_check
 from signalbox.server.advertised.address_states import RouteState, states_of

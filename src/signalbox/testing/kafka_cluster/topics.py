@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
 from signalbox.client.admin_apis.topic_admin import NewTopic
-from signalbox.client.consumer import ConsumedRecord
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.sync.sync_client import SyncClient
 from signalbox.common.ids import TopicPartition
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 _ROUNDS = 10
 _TOPIC_ROUNDS = 30
@@ -22,7 +23,7 @@ def main() -> None:
 
     with ClusterPool() as pool:
         pool.get()
-        topics = [_timed(lambda number=number: _new_topic(pool, f"t{number}")) for number in range(_TOPIC_ROUNDS)]
+        topics = [_timed(partial(_new_topic, pool, f"t{number}")) for number in range(_TOPIC_ROUNDS)]
     print(f"new topic of a shared cluster     {statistics.median(topics):7.1f} ms (median of {_TOPIC_ROUNDS})")
 
 

@@ -1,5 +1,5 @@
-"""The drill with clients of other languages, which are programs. The Java client sends the identity of nodes, as KIP-1242
-says; the pinned version of franz-go need not. Both get over swapped addresses."""
+"""The drill with clients of other languages, which are programs. The Java client sends the identity of nodes;
+the pinned version of franz-go need not. Both get over swapped addresses."""
 
 from __future__ import annotations
 

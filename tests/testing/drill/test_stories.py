@@ -8,14 +8,16 @@ from contextlib import ExitStack
 import pytest
 
 from signalbox.client.failures import ConnectFailed
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.testing.drill.drill import run_drill
-from signalbox.testing.drill.drill_client import SignalboxProducer
+from signalbox.testing.drill.drill_client import TOPIC, SignalboxProducer
 from signalbox.testing.drill.ground import NODES, DrillGround
 from signalbox.testing.drill.report import text_report
 from signalbox.testing.drill.stories import STORIES, Story
 from signalbox.testing.drill.story_result import StoryResult
 from signalbox.testing.faults.fault import address_line
-from tests.testing.faults.probes import accepts, metadata_of
+from tests.testing.faults.probes import accepts, ask, metadata_of
 
 pytestmark = pytest.mark.spec("R7")
 
@@ -93,6 +95,33 @@ def test_what_metadata_shows(ground: DrillGround, number: int, nodes: dict[int, 
         bootstrap = ground.cluster.switchboard.line(address_line(1, bootstrap=True)).address
         shown = {row.node_id: names[row.host, row.port] for row in metadata_of(bootstrap).brokers}
         assert shown == nodes
+
+
+def test_a_leader_moves_behind_the_proxy(ground: DrillGround) -> None:
+    [story] = [story for story in STORIES if story.number == 8]
+    ground.reset()
+    with ExitStack() as stack:
+        story.prepare(ground, stack)
+        old_leader = ground.cluster.topics.leaders(TOPIC)[2]
+        assert old_leader != 3
+        address = ground.cluster.switchboard.line(address_line(old_leader, bootstrap=True)).address
+        rows = metadata_of(address).brokers
+        assert ",".join(f"{row.host}:{row.port}" for row in rows) == ground.cluster.bootstrap_servers
+        story.cause(ground, stack)
+        assert ground.cluster.topics.leaders(TOPIC)[2] == 3
+        [produced] = ask(address, _produce(ground))
+        assert produced.responses[0].partition_responses[0].error_code == Error.NOT_LEADER_OR_FOLLOWER
+        leaked = [(row.node_id, row.host, row.port) for row in produced.node_endpoints]
+        assert leaked == [(3, *ground.cluster.advertised(3))]
+
+
+def _produce(ground: DrillGround) -> ProduceRequest:
+    """A record for partition 2; the batch is not looked at by a broker that does not lead it."""
+    client = ground.cluster.client
+    topic_id = client.call(client.admin.describe_topics, [TOPIC])[TOPIC].topic_id
+    partition = ProduceRequest.PartitionProduceData(index=2, records=b"")
+    topic = ProduceRequest.TopicProduceData(topic_id=topic_id, partition_data=[partition])
+    return ProduceRequest(acks=-1, timeout_ms=1_000, topic_data=[topic])
 
 
 @pytest.fixture(scope="module")

@@ -86,9 +86,11 @@ def test_a_delayed_response_arrives(kafka_cluster: KafkaCluster) -> None:
 def test_whether_the_broker_gets_the_request(
     kafka_cluster: KafkaCluster, kafka_topic: str, fault: Fault, stored: bool
 ) -> None:
-    settings = kafka_cluster.client_config().settings(request_timeout_ms="2000", retry_backoff_ms="600000")
+    settings = kafka_cluster.client_config().settings(
+        request_timeout_ms="2000", retry_backoff_ms="3000", retry_backoff_max_ms="3000"
+    )
     timeout = ProducerSettings(delivery_timeout_ms=1_000)
-    with SyncClient(settings) as client, kafka_cluster.faults(fault), client.producer(timeout) as producer:
+    with SyncClient(settings) as client, client.producer(timeout) as producer, kafka_cluster.faults(fault):
         acknowledged = producer.send(kafka_topic, b"once", partition=0)
         assert acknowledged.exception(60) is not None
     values = [record.value for record in kafka_cluster.topics.records(kafka_topic)[0]]

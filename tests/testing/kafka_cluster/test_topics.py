@@ -7,6 +7,7 @@ import pytest
 from signalbox.client import SyncClient
 from signalbox.protocol.error_table import KafkaError
 from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
+from tests.testing.faults.probes import metadata_of
 
 pytestmark = pytest.mark.spec("R7")
 
@@ -16,6 +17,16 @@ def test_each_broker_leads_a_partition(kafka_cluster: KafkaCluster) -> None:
     assert kafka_cluster.topics.leaders("led") == {0: 1, 1: 2, 2: 3, 3: 1}
     with pytest.raises(KafkaError):
         kafka_cluster.topics.create("led", 1)
+
+
+def test_every_broker_has_a_new_topic_at_once(kafka_cluster: KafkaCluster) -> None:
+    for number in range(15):
+        kafka_cluster.topics.create(f"new{number}", 3)
+        for node in kafka_cluster.node_ids:
+            [topic] = [
+                each for each in metadata_of(kafka_cluster.advertised(node)).topics if each.name == f"new{number}"
+            ]
+            assert [row.error_code for row in topic.partitions] == [0, 0, 0]
 
 
 def test_all_records_by_partition(kafka_cluster: KafkaCluster, kafka_topic: str) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.sync.sync_client import SyncClient
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol.messages.metadata import MetadataRequest
+
+_TIMEOUT_S = 60.0
+_PAUSE_S = 0.005
 
 
 class Topics:
@@ -19,7 +25,7 @@ class Topics:
         self._replicas = min(3, brokers)
 
     def create(self, name: str, partitions: int = 1) -> None:
-        """Creates a topic. KafkaError if the brokers reject it."""
+        """Creates a topic; returns when every broker that runs has it in its Metadata. KafkaError if it is rejected."""
         assignments = {
             partition: [(partition + replica) % self._brokers + 1 for replica in range(self._replicas)]
             for partition in range(partitions)
@@ -27,6 +33,19 @@ class Topics:
         new = NewTopic(name=name, assignments=assignments)
         results = self._client.call(self._client.admin.create_topics, [new])
         results[name].raise_for_error()
+        deadline = time.monotonic() + _TIMEOUT_S
+        for node_id in [node.node_id for node in self._client.call(self._client.admin.describe_cluster).nodes]:
+            while not self._is_in_metadata_of(node_id, name):
+                if time.monotonic() > deadline:
+                    raise RuntimeError(f"broker {node_id} does not have the topic {name} after {_TIMEOUT_S:.0f} s")
+                time.sleep(_PAUSE_S)
+
+    def _is_in_metadata_of(self, node_id: int, name: str) -> bool:
+        topics = [MetadataRequest.MetadataRequestTopic(name=name)]
+        request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+        response = self._client.call(self._client.admin.client.request, node_id, request)
+        rows = [row.error_code for topic in response.topics for row in (topic, *topic.partitions)]
+        return bool(response.topics) and not any(rows)
 
     def leaders(self, name: str) -> dict[int, int]:
         """The leader of each partition, -1 for none."""

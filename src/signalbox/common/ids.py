@@ -39,6 +39,14 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+def numbers_by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """The numbers of the partitions by their topic, both in order."""
+    topics: dict[str, list[int]] = {}
+    for topic, number in sorted(partitions):
+        topics.setdefault(topic, []).append(number)
+    return topics
+
+
 def new_uuid() -> bytes:
     """A random uuid (16 bytes) whose text does not begin with '-', as Kafka's tools need it."""
     while True:

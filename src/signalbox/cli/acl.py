@@ -56,7 +56,8 @@ def list_acls(
     user_principal: User = None,
     delegation_token: Token = None,
     cluster: Cluster = False,
-    principal: Principal = None) -> None:
+    principal: Principal = None,
+) -> None:
     """List all ACLs, or those that match a resource."""
     named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
     acl_filter = AclFilter(principal=principal)
@@ -89,7 +90,8 @@ def create(
     prefixed: Prefixed = False,
     operation: Operations = None,
     host: Annotated[str, typer.Option(help="Client address; * matches all hosts.")] = "*",
-    deny: Annotated[bool, typer.Option("--deny", help="Create a DENY entry (default: ALLOW).")] = False) -> None:
+    deny: Annotated[bool, typer.Option("--deny", help="Create a DENY entry (default: ALLOW).")] = False,
+) -> None:
     """Create ACLs: allow (or deny) operations on a resource."""
     named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
     if named is None or not operation:
@@ -115,7 +117,8 @@ def delete(
     prefixed: Prefixed = False,
     principal: Principal = None,
     operation: Operations = None,
-    host: Annotated[str | None, typer.Option(help="Only entries for this host.")] = None) -> None:
+    host: Annotated[str | None, typer.Option(help="Only entries for this host.")] = None,
+) -> None:
     """Delete the ACLs of exactly this pattern, optionally of one principal only."""
     named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
     if named is None:

@@ -21,8 +21,8 @@ Resource = Annotated[str, typer.Argument(help="topic:NAME, broker:ID, or broker:
 
 @app.command("describe")
 def describe(
-    resource: Resource,
-    all_values: Annotated[bool, typer.Option("--all", help="Include default values.")] = False) -> None:
+    resource: Resource, all_values: Annotated[bool, typer.Option("--all", help="Include default values.")] = False
+) -> None:
     """Describe configs with the source of each value."""
     description = ask(lambda admin: admin.describe_configs(_resource(resource)))
     table = Listing("config", "value", "set by", "changeable", title=resource)
@@ -39,7 +39,8 @@ def set_configs(
     values: Annotated[list[str], typer.Argument(help="key=value, or key= to delete the override.")],
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Apply the change even if it closes open connections.")
-    ] = False) -> None:
+    ] = False,
+) -> None:
     """Alter configs. All changes of one command are applied atomically."""
     changes = [
         ConfigChange(key, value or None, AlterConfigOp.SET if value else AlterConfigOp.DELETE)

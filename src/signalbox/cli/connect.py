@@ -59,7 +59,9 @@ def ask(call: Callable[[AdminClient], Awaitable[T]], timeout_ms: int = TIMEOUT_M
     return ask_with(AdminClient, call, timeout_ms)
 
 
-def ask_with(api: Callable[[ClusterClient], Api], call: Callable[[Api], Awaitable[T]], timeout_ms: int = TIMEOUT_MS) -> T:
+def ask_with(
+    api: Callable[[ClusterClient], Api], call: Callable[[Api], Awaitable[T]], timeout_ms: int = TIMEOUT_MS
+) -> T:
     """As `ask`, with one admin class: what only it needs is imported faster than the whole admin client."""
     return run_client(lambda client: call(api(client)), timeout_ms)
 

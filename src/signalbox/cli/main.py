@@ -21,16 +21,17 @@ COMMANDS = (
     _Row("start", "start:start", "Start one broker in the foreground.", LOCAL),
     _Row("check", "check:check", "Validate brokers' configurations without starting a broker.", OUTPUT),
     _Row("up", "up:up", "Start a cluster on this host; Ctrl-C or `down` stops it.", LOCAL),
+    _Row("down", "local_cluster.down:down", "Stop the cluster that `up` runs in a folder.", LOCAL),
     _Row("demo", "demo.run:demo", "Show the main use case on real data, with checks in each step.", LOCAL),
     _Row("doctor", "doctor:doctor", "Examine which node responds at every address of a Kafka cluster.", LOCAL),
     _Row("planes", "planes:planes", "Show planes and listeners live: queues, idle ratio, errors.", OUTPUT),
     _Row("forwarding", "forwarding:forwarding", "Show forwarded requests and connected client software.", OUTPUT),
     _Row("produce", "records.produce:produce", "Produce a record per line of standard input or of a file."),
-    _Row("consume", "records.consume:consume", "Print the records of topics, by offsets or as a member of a group."),
+    _Row("consume", "records.consume:consume", "Print the records of topics, alone or as a member of a group."),
     _Row("topic", "topic:app", "Topics: list, create, describe, delete, add partitions, elect."),
     _Row("reassign", "reassign:app", "Partition reassignments: start, cancel, list."),
     _Row("config", "config:app", "Configs of topics and brokers: describe, set."),
-    _Row("group", "group:app", "Consumer groups: list, describe, lag, offsets, reset-offsets, delete."),
+    _Row("group", "group:app", "Consumer groups: list, describe, lag, reset offsets, delete."),
     _Row("acl", "acl:app", "Access control: list, create, delete."),
     _Row("user", "user:app", "SCRAM users: list, set, delete."),
     _Row("token", "token:app", "Delegation tokens: create, renew, expire, describe."),
@@ -41,7 +42,9 @@ COMMANDS = (
     _Row("quota", "admin.quota:app", "Client quotas: describe, alter."),
     _Row("log-dirs", "admin.log_dirs:log_dirs", "Log directories of brokers, with sizes of replicas."),
     _Row("features", "admin.features:app", "Features of the cluster: describe, upgrade, downgrade."),
-    _Row("delete-records", "records.delete_records:delete_records", "Delete the records of partitions below an offset."),
+    _Row(
+        "delete-records", "records.delete_records:delete_records", "Delete the records of partitions below an offset."
+    ),
     _Row("audit", "records.audit_tail:app", "The audit trail: tail."),
     _Row("completion", "shell.completion:completion", "Print the completion script of a shell.", LOCAL),
 )
@@ -75,5 +78,5 @@ def options(context: typer.Context) -> None:
 
 def run() -> Any:
     """Entry point of the console script."""
-    gc.freeze()  # what is imported stays
+    gc.set_threshold(50_000)  # imports make many objects that stay: searching them for garbage costs time
     app()

@@ -19,16 +19,15 @@ def start(
     topic: str,
     partition: int,
     brokers: Annotated[str, typer.Argument(help="Broker ids, the preferred leader first: 3,1,2")],
-    keep_factor: Annotated[bool, typer.Option(help="Reject a change of the replication factor.")] = False) -> None:
+    keep_factor: Annotated[bool, typer.Option(help="Reject a change of the replication factor.")] = False,
+) -> None:
     """Start a reassignment of PARTITION of TOPIC to BROKERS. `list` shows ongoing reassignments."""
     try:
         replicas = [int(broker_id) for broker_id in brokers.split(",")]
     except ValueError:
         fail(f"BROKERS takes ids with commas between them, not {brokers!r}", code=2)
     target = {TopicPartition(topic, partition): replicas}
-    results = ask(
-        lambda admin: admin.reassign_partitions(target, allow_replication_factor_change=not keep_factor)
-    )
+    results = ask(lambda admin: admin.reassign_partitions(target, allow_replication_factor_change=not keep_factor))
     report(results, f"reassignment to {replicas} started")
 
 
@@ -49,7 +48,5 @@ def list_moves() -> None:
         return
     table = Listing("partition", "replicas", "adding", "removing")
     for partition, move in sorted(moves.items()):
-        table.add(
-            str(partition), move.replicas, move.adding, move.removing
-        )
+        table.add(str(partition), move.replicas, move.adding, move.removing)
     show(table)

@@ -29,7 +29,8 @@ def create(
     ] = None,
     max_lifetime_ms: Annotated[
         int, typer.Option(help="Maximum lifetime in ms; -1: delegation.token.max.lifetime.ms.")
-    ] = -1) -> None:
+    ] = -1,
+) -> None:
     """Create a token and print it with its HMAC, which is the password to log in with."""
     token = ask(lambda admin: admin.create_token(renewer or (), owner, max_lifetime_ms))
     if shared().as_json:
@@ -45,7 +46,8 @@ def renew(
     hmac: Hmac = "",
     period_ms: Annotated[
         int, typer.Option(help="Renewal period in ms from now; -1: delegation.token.expiry.time.ms.")
-    ] = -1) -> None:
+    ] = -1,
+) -> None:
     """Change a token's expiry time, up to its maximum lifetime."""
     ends_ms = ask(lambda admin: admin.renew_token(hmac, period_ms))
     tell({"expiry_ms": ends_ms}, f"the token expires at {utc_text(ends_ms)}")
@@ -54,7 +56,8 @@ def renew(
 @app.command("expire")
 def expire(
     hmac: Hmac = "",
-    period_ms: Annotated[int, typer.Option(help="Time until expiry in ms from now; -1: expire immediately.")] = -1) -> None:
+    period_ms: Annotated[int, typer.Option(help="Time until expiry in ms from now; -1: expire immediately.")] = -1,
+) -> None:
     """Expire a token; every broker closes the connections that authenticated with it when it expires."""
     ends_ms = ask(lambda admin: admin.expire_token(hmac, period_ms))
     line = f"the token {'expires' if period_ms >= 0 else 'expired'} at {utc_text(ends_ms)}"
@@ -66,7 +69,8 @@ def describe(
     owner: Principals = None,
     show_hmac: Annotated[
         bool, typer.Option(help="Print the HMACs. An HMAC is a password: protect the output.")
-    ] = False) -> None:
+    ] = False,
+) -> None:
     """List the tokens that the caller owns, may renew or may describe."""
     tokens = ask(lambda admin: admin.describe_tokens(owner or ()))
     if shared().as_json and show_hmac:

@@ -118,9 +118,7 @@ def describe(name: str) -> None:
         return
     listing = Listing("partition", "leader", "leader epoch", "replicas", "in sync", title=name)
     for index, partition in sorted(topic.partitions.items()):
-        listing.add(
-            index, partition.leader_id, partition.leader_epoch, partition.replica_nodes, partition.isr_nodes
-        )
+        listing.add(index, partition.leader_id, partition.leader_epoch, partition.replica_nodes, partition.isr_nodes)
     show(listing)
     for index, reason in sorted(reasons.items()):
         say(f"partition {index} is offline: {reason}")

@@ -17,7 +17,8 @@ _DEFAULT_MECHANISM = "SCRAM-SHA-256"
 
 @app.command("list")
 def list_users(
-    names: Annotated[list[str] | None, typer.Argument(help="User names (default: all users).")] = None) -> None:
+    names: Annotated[list[str] | None, typer.Argument(help="User names (default: all users).")] = None,
+) -> None:
     """List SCRAM users with their mechanisms and iterations."""
     table = Listing("user", "mechanism", "iterations")
     for user, mechanisms in ask(lambda admin: admin.describe_users(names or ())).items():
@@ -33,7 +34,8 @@ def set_user(
     iterations: Annotated[int, typer.Option(help="4096 to 16384.")] = 4096,
     password: Annotated[
         str, typer.Option(envvar="SIGNALBOX_PASSWORD", prompt=True, hide_input=True, help="Prompted for if not set.")
-    ] = "") -> None:
+    ] = "",
+) -> None:
     """Create a SCRAM credential or change its password. Open connections stay authenticated."""
     ask(lambda admin: admin.set_user(name, password, mechanism, iterations))
     tell({"user": name, "mechanism": mechanism}, f"{name}: {mechanism} set")

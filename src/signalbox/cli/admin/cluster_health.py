@@ -57,9 +57,7 @@ async def read_health(admin: AdminClient) -> ClusterHealth:
 
 def health_of(description: ClusterDescription, topics: dict[str, TopicView]) -> ClusterHealth:
     """Counts leaders and replicas by broker, and finds the partitions in trouble."""
-    brokers = {
-        node.node_id: BrokerHealth(node.node_id, str(node.address), node.rack) for node in description.nodes
-    }
+    brokers = {node.node_id: BrokerHealth(node.node_id, str(node.address), node.rack) for node in description.nodes}
     health = ClusterHealth(description.cluster_id, description.controller_id, [])
     for name, topic in topics.items():
         for number, view in topic.partitions.items():

@@ -12,7 +12,9 @@ from signalbox.client.admin_apis.feature_admin import FeatureUpdate, UpgradeType
 
 app = typer.Typer(help="Features of the cluster: describe, upgrade, downgrade.", no_args_is_help=True)
 
-Levels = Annotated[list[str], typer.Argument(metavar="FEATURE=LEVEL...", help="transaction.version=2; can be repeated.")]
+Levels = Annotated[
+    list[str], typer.Argument(metavar="FEATURE=LEVEL...", help="transaction.version=2; can be repeated.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Validate the change without applying it.")]
 
 

@@ -19,7 +19,9 @@ Described = dict[int, dict[str, LogDir]]
 
 def log_dirs(
     broker: Annotated[list[int] | None, typer.Option(help="Broker id; can be repeated (default: all).")] = None,
-    topic: Annotated[list[str] | None, typer.Option("--topic", "-t", help="Only these topics; can be repeated.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", "-t", help="Only these topics; can be repeated.")
+    ] = None,
     replicas: Annotated[bool, typer.Option("--replicas", help="List every replica with its size.")] = False,
 ) -> None:
     """Describe log directories, with the number and size of their replicas."""
@@ -41,6 +43,9 @@ async def _partitions(admin: AdminClient, topics: list[str] | None) -> list[Topi
     if not topics:
         return None
     views = await admin.describe_topics(topics)
+    missing = [name for name in topics if not views[name].partitions]
+    if missing:
+        raise ValueError(f"topic {missing[0]} does not exist")
     return [TopicPartition(name, number) for name in topics for number in views[name].partitions]
 
 

@@ -10,12 +10,15 @@ import typer
 from signalbox.cli.connect import ask, show
 from signalbox.cli.shell.listing import Listing
 from signalbox.client.admin import AdminClient
-from signalbox.client.admin_apis.group_admin import GroupMember
+from signalbox.client.admin_apis.group_admin import GroupDescription, GroupMember
 from signalbox.client.admin_apis.group_member_admin import assigned_partitions
 from signalbox.client.admin_apis.offset_admin import LATEST
+from signalbox.client.rejections import rejection_of
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
 
 _CONSUMER = "consumer"
+_DEAD = "Dead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +59,11 @@ async def _lags(admin: AdminClient, groups: list[str] | None) -> list[PartitionL
 async def lags_of(admin: AdminClient, group: str) -> list[PartitionLag]:
     """The lag of every partition that the group has committed or is assigned, by topic and partition."""
     committed = await admin.committed_offsets(group)
-    owners = {
-        partition: member
-        for member in (await admin.describe_group(group)).members
-        for partition in _assigned(member)
-    }
+    described = await describe_existing(admin, group)
+    if described is None and not committed:
+        raise rejection_of(Error.GROUP_ID_NOT_FOUND, f"group {group} does not exist")
+    members = described.members if described is not None else []
+    owners = {partition: member for member in members for partition in _assigned(member)}
     partitions = sorted({*committed, *owners})
     ends = await admin.list_offsets(await existing(admin, partitions), LATEST)
     return [
@@ -73,6 +76,17 @@ async def lags_of(admin: AdminClient, group: str) -> list[PartitionLag]:
         )
         for partition in partitions
     ]
+
+
+async def describe_existing(admin: AdminClient, group: str) -> GroupDescription | None:
+    """The group, None if it does not exist. Before Kafka 4.1 such a group was described as Dead."""
+    try:
+        described = await admin.describe_group(group)
+    except KafkaError as rejection:
+        if rejection.error is Error.GROUP_ID_NOT_FOUND:
+            return None
+        raise
+    return None if described.state == _DEAD else described
 
 
 async def existing(admin: AdminClient, partitions: list[TopicPartition]) -> list[TopicPartition]:

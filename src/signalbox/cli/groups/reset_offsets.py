@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from signalbox.cli.connect import ask, fail, say, show
-from signalbox.cli.groups.group_lag import existing
+from signalbox.cli.groups.group_lag import describe_existing, existing
 from signalbox.cli.shell.instants import instant_ms
 from signalbox.cli.shell.listing import Listing
 from signalbox.client.admin import AdminClient
@@ -20,7 +20,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 
 Offsets = dict[TopicPartition, int]
-_INACTIVE = ("Empty", "Dead")
+_INACTIVE = "Empty"
 
 
 def reset_offsets(
@@ -53,9 +53,9 @@ def reset_offsets(
         timestamp = EARLIEST if to_earliest else LATEST
 
     async def reset(admin: AdminClient) -> tuple[Offsets, Offsets]:
-        state = (await admin.describe_group(group)).state
-        if state not in _INACTIVE:
-            message = f"group {group} is {state}: offsets can be reset when it has no members"
+        described = await describe_existing(admin, group)
+        if described is not None and described.state != _INACTIVE:
+            message = f"group {group} is {described.state}: offsets can be reset when it has no members"
             raise rejection_of(Error.NON_EMPTY_GROUP, message)
         committed = {one: entry.offset for one, entry in (await admin.committed_offsets(group)).items()}
         partitions = await _partitions(admin, topic, committed)

@@ -36,7 +36,9 @@ def tail(
     kind: Annotated[
         str | None, typer.Option("--kind", metavar="KIND,...", help="Only these kinds: admin, rejected, denied, ...")
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Print new events as they arrive, until Ctrl-C.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print new events as they arrive, until Ctrl-C.")
+    ] = False,
     last: Annotated[int, typer.Option("--last", "-n", min=0, metavar="N", help="The last N events of the past.")] = 20,
     since: Annotated[
         str, typer.Option(metavar="TIME", help="Look back to: 15m, 2h, 1d ago, or 2026-11-26T19:00:00 (UTC).")

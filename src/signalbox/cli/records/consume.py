@@ -75,7 +75,9 @@ def consume(
     null: Annotated[str | None, typer.Option(metavar="TEXT", help="The text for a null key or value.")] = None,
     properties: Annotated[
         list[str] | None,
-        typer.Option("--property", "-X", metavar="KEY=VALUE", help="A consumer key such as fetch.min.bytes; repeatable."),
+        typer.Option(
+            "--property", "-X", metavar="KEY=VALUE", help="A consumer key such as fetch.min.bytes; repeatable."
+        ),
     ] = None,
 ) -> None:
     """Print the records of topics, a JSON object per line with --json."""
@@ -111,7 +113,9 @@ async def _read(client: ClusterClient, reading: Reading, render: Callable[[Consu
         partitions += [TopicPartition(name, number) for number in reading.partitions or sorted(known)]
     admin = OffsetAdmin(client)
     ends = await admin.list_offsets(partitions, LATEST) if reading.until_end else {}
-    consumer = Consumer(client, ConsumerSettings.from_properties({"auto.offset.reset": "earliest", **reading.properties}))
+    consumer = Consumer(
+        client, ConsumerSettings.from_properties({"auto.offset.reset": "earliest", **reading.properties})
+    )
     try:
         await consumer.assign(await start_offsets(admin, partitions, reading.start))
         left = reading.limit

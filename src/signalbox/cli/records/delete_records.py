@@ -18,7 +18,9 @@ def delete_records(
     topic: Annotated[str, typer.Argument(help="The topic.")],
     before: Annotated[
         list[str],
-        typer.Argument(metavar="PARTITION:OFFSET...", help="0:1500 deletes the records of partition 0 below 1500; 0:end all."),
+        typer.Argument(
+            metavar="PARTITION:OFFSET...", help="0:1500 deletes the records of partition 0 below 1500; 0:end all."
+        ),
     ],
 ) -> None:
     """Delete the records of partitions below an offset, on all replicas, and print the new first offsets."""

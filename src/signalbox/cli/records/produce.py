@@ -67,7 +67,7 @@ class Produced:
             self.failure = self.failure or error
             return
         self.records += 1
-        self.by_partition[acknowledged.result().partition] += 1
+        self.by_partition[acknowledged.result().topic_partition.partition] += 1
 
 
 def produce(
@@ -92,7 +92,9 @@ def produce(
     null: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The text that stands for a null key or value (a tombstone).")
     ] = None,
-    empty_is_null: Annotated[bool, typer.Option("--empty-is-null", "-Z", help="Empty keys and values are null.")] = False,
+    empty_is_null: Annotated[
+        bool, typer.Option("--empty-is-null", "-Z", help="Empty keys and values are null.")
+    ] = False,
     timestamp: Annotated[
         str | None, typer.Option(metavar="TIME", help="Timestamp of every record: 2026-11-26T19:00:00, ms, or 15m ago.")
     ] = None,

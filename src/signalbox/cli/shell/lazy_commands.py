@@ -13,6 +13,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from signalbox.cli.shell.help_text import polish_help
+from signalbox.cli.shell.quick_parameters import make_quick
 from signalbox.cli.shell.shared_options import CLIENT, add_shared_options
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
@@ -37,6 +38,7 @@ class LazyCommand:
         command.name, command.hidden = self.name, self.hidden
         polish_help(command)
         add_shared_options(command, self.shares)
+        make_quick(command)
         return command
 
 
@@ -105,4 +107,5 @@ def add_shared_options_to_root(root: Any) -> None:
     """The root takes every shared option; the commands below get theirs when they are imported."""
     commands, root.commands = root.commands, {}
     add_shared_options(root, CLIENT)
+    make_quick(root)
     root.commands = commands

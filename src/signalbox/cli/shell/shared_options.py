@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -58,7 +57,7 @@ def shared() -> SharedOptions:
 def _keep(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
     options = context.ensure_object(SharedOptions)
     if value is not None and value is not False:
-        setattr(options, str(parameter.name), str(value) if isinstance(value, Path) else value)
+        setattr(options, str(parameter.name), value)
     return value
 
 
@@ -83,7 +82,7 @@ def _declared(
         ),
     ] = None,
     command_config: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             callback=_keep,

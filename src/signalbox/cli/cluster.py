@@ -21,12 +21,12 @@ def describe() -> None:
     health = ask(read_health)
     brokers, troubled = _brokers(health), _troubled(health)
     if shared().as_json:
-        facts = {"cluster_id": health.cluster_id, "controller": health.controller_id, "health": health.verdict}
+        facts = {"cluster_id": health.cluster_id, "controller": health.controller_id, "health": health.state}
         tell({**facts, "brokers": brokers, "partitions": health.partitions, "troubled_partitions": troubled}, "")
         return
     show(brokers)
     say(
-        f"{health.verdict}: {health.partitions} partitions, {len(health.under_replicated)} under-replicated,"
+        f"{health.state}: {health.partitions} partitions, {len(health.under_replicated)} under-replicated,"
         f" {len(health.offline)} offline; controller {health.controller_id}"
     )
     if troubled.rows:

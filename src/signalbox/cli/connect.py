@@ -1,4 +1,4 @@
-"""Shared by all client commands: the settings of the client, one admin call, results, errors as one red line on standard
+"""Shared by all client commands: the settings of the client, one admin call, results, errors as red lines on standard
 error and exit code 1. Output to a pipe is never wrapped or cut: a program reads it.
 
 The login is in a file of client properties (`security.protocol`, `sasl.*`, `ssl.*`), as for Kafka's tools: `signalbox

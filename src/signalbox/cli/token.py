@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signalbox.cli.connect import ask, say, show, tell
-from signalbox.cli.shell.instants import utc_text
+from signalbox.cli.shell.instants import instant_text
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import shared
 from signalbox.client.admin_apis.token_admin import TokenDescription
@@ -50,7 +50,7 @@ def renew(
 ) -> None:
     """Change a token's expiry time, up to its maximum lifetime."""
     ends_ms = ask(lambda admin: admin.renew_token(hmac, period_ms))
-    tell({"expiry_ms": ends_ms}, f"the token expires at {utc_text(ends_ms)}")
+    tell({"expiry_ms": ends_ms}, f"the token expires at {instant_text(ends_ms)}")
 
 
 @app.command("expire")
@@ -60,7 +60,7 @@ def expire(
 ) -> None:
     """Expire a token; every broker closes the connections that authenticated with it when it expires."""
     ends_ms = ask(lambda admin: admin.expire_token(hmac, period_ms))
-    line = f"the token {'expires' if period_ms >= 0 else 'expired'} at {utc_text(ends_ms)}"
+    line = f"the token {'expires' if period_ms >= 0 else 'expired'} at {instant_text(ends_ms)}"
     tell({"expiry_ms": ends_ms}, line)
 
 
@@ -91,6 +91,6 @@ def _table(tokens: list[TokenDescription]) -> Listing:
             token.owner,
             token.requester,
             token.renewers,
-            *map(utc_text, (token.issue_ms, token.expiry_ms, token.max_ms)),
+            *map(instant_text, (token.issue_ms, token.expiry_ms, token.max_ms)),
         )
     return table

@@ -109,7 +109,7 @@ def describe(name: str) -> None:
         return topic, await admin.offline_reasons(name) if leaderless else {}
 
     topic, reasons = ask_with(TopicAdmin, describe_topic)
-    if topic is None or topic.error_code in (Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION) and not topic.partitions:
+    if topic is None or (topic.error_code in (Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION) and not topic.partitions):
         fail(f"topic {name} does not exist")
     if topic.error_code:
         fail(f"{name}: {Error.of(topic.error_code).message}")

@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 
 from signalbox.cli.connect import draw, fail, pairs
-from signalbox.cli.local_cluster.cluster_folder import AlreadyRuns, claim, default_folder, set_aside_logs
+from signalbox.cli.local_cluster.cluster_folder import AlreadyRuns, claim, default_folder, rotate_logs
 from signalbox.cli.local_cluster.detached import Detached, detach
 from signalbox.cli.local_cluster.initial_topics import create_topics, parse_topic
 from signalbox.cli.local_cluster.start_failure import cause_first
@@ -66,7 +66,7 @@ def up(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Folder of the cluster: metadata store and one folder per node (default: ~/.local/share/signalbox/up).",
+            help="Folder of the cluster: metadata store, a folder per node (default: ~/.local/share/signalbox/up).",
         ),
     ] = None,
     brokers: Annotated[int, typer.Option(min=1, max=FIRST_CONTROLLER_ID - 1, help="Number of brokers.")] = 3,
@@ -76,7 +76,7 @@ def up(
     port: Annotated[
         int,
         typer.Option(
-            help="First port: three per broker (CLIENT, REPLICATION, CONTROL), one per controller, then one metrics page"
+            help="First port: three per broker (CLIENT, REPLICATION, CONTROL), one per controller, then a metrics page"
             " per node; 0: free ports."
         ),
     ] = 19092,
@@ -143,7 +143,7 @@ def _run(cluster: ProcessCluster, topics: list[NewTopic], own_security: list[str
     try:
         for note in _notes(cluster, own_security):
             console.print(note, style="yellow", markup=False, soft_wrap=True)
-        set_aside_logs(node.log_file for node in cluster.nodes.values())
+        rotate_logs(node.log_file for node in cluster.nodes.values())
         with console.status(f"starting {len(cluster.nodes)} nodes in {cluster.folder}"):
             cluster.start()
             errors = create_topics(cluster.bootstrap(), topics)

@@ -22,21 +22,21 @@ def topics(*partitions: tuple[int, list[int], list[int]]) -> dict[str, TopicView
 
 def test_a_healthy_cluster() -> None:
     health = health_of(ClusterDescription("c", 1, NODES), topics((1, [1, 2], [1, 2]), (2, [2], [2])))
-    assert (health.verdict, health.partitions) == ("healthy", 2)
+    assert (health.state, health.partitions) == ("healthy", 2)
     assert health.brokers == [BrokerHealth(1, "a:1", "r1", 1, 1, 0), BrokerHealth(2, "b:2", None, 1, 2, 0)]
 
 
 def test_a_broker_that_is_down_leaves_partitions_under_replicated() -> None:
     health = health_of(ClusterDescription("c", 1, NODES), topics((1, [3, 1], [1]), (2, [2], [2])))
-    assert (health.verdict, health.under_replicated, health.offline) == ("degraded", [TopicPartition("t", 0)], [])
+    assert (health.state, health.under_replicated, health.offline) == ("degraded", [TopicPartition("t", 0)], [])
     assert health.brokers[2] == BrokerHealth(3, None, None, 0, 1, 1)
     assert not health.brokers[2].is_up
 
 
 def test_a_partition_without_a_leader_is_offline() -> None:
     health = health_of(ClusterDescription("c", 1, NODES), topics((-1, [3], [3])))
-    assert (health.verdict, health.under_replicated, health.offline) == ("offline", [], [TopicPartition("t", 0)])
+    assert (health.state, health.under_replicated, health.offline) == ("offline", [], [TopicPartition("t", 0)])
 
 
 def test_an_empty_cluster_is_healthy() -> None:
-    assert health_of(ClusterDescription("c", 1, NODES), {}).verdict == "healthy"
+    assert health_of(ClusterDescription("c", 1, NODES), {}).state == "healthy"

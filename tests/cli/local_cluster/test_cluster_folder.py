@@ -11,8 +11,8 @@ from signalbox.cli.local_cluster.cluster_folder import (
     AlreadyRuns,
     claim,
     default_folder,
+    rotate_logs,
     running_process,
-    set_aside_logs,
 )
 
 
@@ -33,7 +33,7 @@ def test_logs_have_one_run_only(tmp_path: Path) -> None:
     log, missing = tmp_path / "broker.log", tmp_path / "other.log"
     for text in ("first", "second"):
         log.write_text(text)
-        set_aside_logs([log, missing])
+        rotate_logs([log, missing])
     assert sorted(tmp_path.iterdir()) == [tmp_path / "broker.log.1"]
     assert (tmp_path / "broker.log.1").read_text() == "second"
 

@@ -29,7 +29,7 @@ def test_other_texts_are_rejected(text: str) -> None:
         parse_topic(text)
 
 
-def test_topics_that_exist_are_left_alone_and_errors_are_returned(run: Any, cluster: Cluster) -> None:
+def test_topics_that_exist_stay_and_errors_are_returned(run: Any, cluster: Cluster) -> None:
     topics = [parse_topic("initial:2"), parse_topic("initial-too:1:9")]
     for _ in range(2):
         [error] = create_topics(cluster.bootstrap_servers, topics)

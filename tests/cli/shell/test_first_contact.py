@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from signalbox.cli.main import app
 from signalbox.testing.cluster import Cluster
 
-LIMIT_S = 2.0  # a permanent error is told within a second on a host that does nothing else
+LIMIT_S = 2.0  # a permanent error takes a second at most on a host that does nothing else
 
 
 def timed(bootstrap: str, *arguments: str) -> tuple[Result, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.cli.shell.instants import instant_ms, utc_text
+from signalbox.cli.shell.instants import instant_ms, instant_text
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,6 @@ def test_another_text_is_rejected(text: str) -> None:
 
 
 def test_a_time_as_text() -> None:
-    assert utc_text(1_500) == "1970-01-01T00:00:01Z"
-    assert utc_text(1_500, "milliseconds") == "1970-01-01T00:00:01.500Z"
-    assert utc_text(2**62) == f"{2**62} ms"
+    assert instant_text(1_500) == "1970-01-01T00:00:01Z"
+    assert instant_text(1_500, "milliseconds") == "1970-01-01T00:00:01.500Z"
+    assert instant_text(2**62) == f"{2**62} ms"

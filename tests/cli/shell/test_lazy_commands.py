@@ -39,7 +39,7 @@ def test_a_short_command_imports_little() -> None:
 
 
 def test_the_start_of_a_command_is_quick() -> None:
-    """The best of five: other processes of the host take caches and time away. The limit is twice what it takes alone."""
+    """The best of five: other processes of the host take time away. The limit is several times what it takes alone."""
     code = RUN.format(arguments="'--help'")
     taken = []
     for _ in range(5):

@@ -27,7 +27,8 @@ class BrokerHealth:
 
 @dataclass(slots=True)
 class ClusterHealth:
-    """`under_replicated` partitions have a leader and fewer replicas in sync than replicas; `offline` have no leader."""
+    """`under_replicated` partitions have a leader, and fewer replicas in sync than replicas; `offline` ones have no
+    leader."""
 
     cluster_id: str | None
     controller_id: int
@@ -41,7 +42,7 @@ class ClusterHealth:
         return len(self.views)
 
     @property
-    def verdict(self) -> str:
+    def state(self) -> str:
         """One word: `healthy`, `degraded` (records can still be written and read), `offline`."""
         if self.offline:
             return "offline"

@@ -24,7 +24,10 @@ def log_dirs(
     ] = None,
     replicas: Annotated[bool, typer.Option("--replicas", help="List every replica with its size.")] = False,
 ) -> None:
-    """Describe log directories, with the number and size of their replicas."""
+    """Describe log directories, with the number and size of their replicas.
+
+    Example: signalbox log-dirs --broker 2 --topic flights
+    """
 
     async def describe(admin: AdminClient) -> Described:
         return await admin.describe_log_dirs(broker, await _partitions(admin, topic))

@@ -52,7 +52,7 @@ def running_process(folder: Path) -> int | None:
     return None
 
 
-def set_aside_logs(logs: Iterable[Path]) -> None:
+def rotate_logs(logs: Iterable[Path]) -> None:
     """Rename the logs of the last run, so that a log has one run only; the one before it is deleted."""
     for log in logs:
         if log.exists():

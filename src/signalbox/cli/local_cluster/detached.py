@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-
 _READY = b"\0"
 
 

@@ -19,7 +19,10 @@ _TIMEOUT_S = 150  # two rounds of shutdowns (brokers, controllers) of at most a 
 def down(
     data: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The folder of `up` (default: the same).")] = None,
 ) -> None:
-    """Stop the cluster that `up` runs, with a controlled shutdown of all nodes."""
+    """Stop the cluster that `up` runs, with a controlled shutdown of all nodes.
+
+    Example: signalbox down
+    """
     folder = (data or default_folder()).absolute()
     process = running_process(folder)
     if process is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from signalbox.cli.connect import fail, run_client
-from signalbox.cli.shell.instants import instant_ms, utc_text
+from signalbox.cli.shell.instants import instant_ms, instant_text
 from signalbox.cli.shell.shared_options import shared
 from signalbox.common.audit_event import AUDIT_TOPIC, AuditKind
 
@@ -107,5 +107,5 @@ def event_line(event: Mapping[str, Any]) -> str:
     """An event as one line: time, broker, kind, and the fields that apply."""
     count = f" x{event['count']}" if event.get("count", 1) != 1 else ""
     details = [f"{name}={event[name]}" for name in _DETAILS if event.get(name) not in (None, "", -1)]
-    time = utc_text(int(event.get("timestamp_ms", 0)), "milliseconds")
+    time = instant_text(int(event.get("timestamp_ms", 0)), "milliseconds")
     return " ".join([time, f"broker={event.get('broker_id')}", f"{event.get('kind')}{count}", *details])

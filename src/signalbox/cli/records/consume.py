@@ -52,7 +52,7 @@ def consume(
             "--offset",
             "-o",
             metavar="OFFSET",
-            help="beginning (default), end, an offset, -N for the last N records, @TIME (2026-11-26T19:00:00, or @15m).",
+            help="beginning (default), end, an offset, -N (the last N records), @TIME (@2026-11-26T19:00:00, @15m).",
         ),
     ] = None,
     exit_at_end: Annotated[bool, typer.Option("--exit", "-e", help="Exit at the end of the partitions.")] = False,
@@ -69,7 +69,7 @@ def consume(
             "--format",
             "-f",
             metavar="FORMAT",
-            help=r"%t topic, %p partition, %o offset, %k key, %s value, %h headers, %T timestamp, %K %S lengths, \n \t.",
+            help=r"%t topic, %p partition, %o offset, %k key, %s value, %h headers, %T timestamp, %K %S sizes, \n \t.",
         ),
     ] = DEFAULT_FORMAT,
     null: Annotated[str | None, typer.Option(metavar="TEXT", help="The text for a null key or value.")] = None,
@@ -80,7 +80,10 @@ def consume(
         ),
     ] = None,
 ) -> None:
-    """Print the records of topics, a JSON object per line with --json."""
+    """Print the records of topics, a JSON object per line with --json.
+
+    Example: signalbox consume -t users -o -10 -e -f '%t %p %o %k=%s %h %T\\n'
+    """
     from signalbox.cli.records.start_offsets import parse_start
 
     if group is not None and (partition or offset is not None):

@@ -23,7 +23,10 @@ def delete_records(
         ),
     ],
 ) -> None:
-    """Delete the records of partitions below an offset, on all replicas, and print the new first offsets."""
+    """Delete the records of partitions below an offset, on all replicas, and print the new first offsets.
+
+    Example: signalbox delete-records users 0:1500 1:end
+    """
     target = {}
     for text in before:
         number, colon, offset = text.partition(":")
@@ -35,6 +38,6 @@ def delete_records(
         return await admin.delete_records(target)
 
     listing = Listing("topic", "partition", "first offset")
-    for partition, offset in sorted(ask(delete).items()):
-        listing.add(partition.topic, partition.partition, offset)
+    for partition, first_offset in sorted(ask(delete).items()):
+        listing.add(partition.topic, partition.partition, first_offset)
     show(listing)

@@ -103,7 +103,10 @@ def produce(
         typer.Option("--property", "-X", metavar="KEY=VALUE", help="A producer key such as linger.ms=50; repeatable."),
     ] = None,
 ) -> None:
-    """Produce a record per line and wait until all are acknowledged by the in-sync replicas (acks=all)."""
+    """Produce a record per line and wait until all are acknowledged by the in-sync replicas (acks=all).
+
+    Example: signalbox produce -t users -K : -Z users
+    """
     from signalbox.cli.shell.instants import instant_ms
 
     try:

@@ -1,7 +1,7 @@
 r"""How `signalbox consume` prints a record: a format as kcat's `-f`, or a JSON object.
 
-`%t` topic, `%p` partition, `%o` offset, `%k` key, `%s` value, `%h` headers, `%T` timestamp (ms), `%K` and `%S` the lengths
-of key and value in bytes (-1 for null), `%%` a percent sign; `\n`, `\r`, `\t`, `\\` and `\xNN` as in C.
+`%t` topic, `%p` partition, `%o` offset, `%k` key, `%s` value, `%h` headers, `%T` timestamp (ms), `%K` and `%S` the
+sizes of key and value in bytes (-1 for null), `%%` a percent sign; `\n`, `\r`, `\t`, `\\` and `\xNN` as in C.
 """
 
 from __future__ import annotations

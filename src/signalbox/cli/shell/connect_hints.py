@@ -67,8 +67,10 @@ def _stage_hints(failure: ConnectFailed, settings: ClientSettings) -> Iterator[s
         yield "No connection was established: check host and port, and firewalls between here and there."
     elif failure.stage == "tls":
         yield _tls_hint(text)
+    elif isinstance(failure, PeerBroke) and "tls" in text:
+        yield "The listener speaks TLS: set security.protocol to SSL or SASL_SSL in the file of --command-config."
     elif isinstance(failure, PeerBroke):
-        yield f"The port does not speak Kafka's protocol as {_protocol(settings)}: check the port and security.protocol."
+        yield f"The port does not speak Kafka's protocol by {_protocol(settings)}: check port and security.protocol."
     else:
         yield _closed(settings)
 

@@ -2,7 +2,7 @@
 
 A client retries until its deadline: a program can wait for a broker that restarts. A person who mistyped a port should
 not. So long as the client has no connection, its failures are observed; a failure that lasts for a short while ends the
-command. After the first connection the client is left alone.
+command. After the first connection nothing is observed any more.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Times on the command line: ISO 8601 in UTC unless a zone is named, milliseconds since the epoch, or an age such as 15m."""
+"""Times on the command line: ISO 8601 (UTC unless a zone is named), milliseconds since the epoch, or an age (15m)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def instant_ms(text: str, now_ms: int | None = None) -> int:
     return int(instant.timestamp() * 1_000)
 
 
-def utc_text(ms: int, timespec: str = "seconds") -> str:
+def instant_text(ms: int, precision: str = "seconds") -> str:
     """`2026-11-26T19:00:00Z` of milliseconds since the epoch."""
     try:
         instant = datetime.fromtimestamp(ms / 1_000, UTC)
     except (OverflowError, ValueError):
         return f"{ms} ms"  # a year outside of Python's calendar
-    return instant.replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
+    return instant.replace(tzinfo=None).isoformat(timespec=precision) + "Z"

@@ -30,13 +30,15 @@ class LazyCommand:
     shares: tuple[str, ...] = CLIENT
     hidden: bool = False
 
-    def load(self) -> Any:
-        """Import the module and return the command."""
+    def target(self) -> Any:
+        """Import the module, and return the function or Typer application."""
         module, _, attribute = self.source.partition(":")
-        target = getattr(import_module(f"signalbox.cli.{module}"), attribute)
-        command = built(target)
+        return getattr(import_module(f"signalbox.cli.{module}"), attribute)
+
+    def load(self) -> Any:
+        """The command, with its shared options."""
+        command = built(self.target())
         command.name, command.hidden = self.name, self.hidden
-        polish_help(command)
         add_shared_options(command, self.shares)
         make_quick(command)
         return command
@@ -44,12 +46,16 @@ class LazyCommand:
 
 def built(target: Any) -> Any:
     """The command of a function, or the group of a Typer application, also of one with a single command."""
+    command: Any
     if isinstance(target, typer.Typer):
         target.rich_markup_mode = None
-        return typer.main.get_group(target)
-    application = typer.Typer(add_completion=False, rich_markup_mode=None)
-    application.command()(target)
-    return typer.main.get_command(application)
+        command = typer.main.get_group(target)
+    else:
+        application = typer.Typer(add_completion=False, rich_markup_mode=None)
+        application.command()(target)
+        command = typer.main.get_command(application)
+    polish_help(command)
+    return command
 
 
 class CommandTable(Mapping[str, Any]):

@@ -22,15 +22,15 @@ class _Conversion:
         self._is_text = not checked and descriptor.annotation is str
         self._is_texts = not checked and descriptor.annotation == list[str]
 
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+    def coerce(self, value: Any, **call: Any) -> Any:
         """The converted value; typer's BadParameter."""
         if value is None:
-            return () if param.multiple or param.nargs == -1 else None
-        if value is param.default or (self._is_text and isinstance(value, str)):
+            return () if self._parameter.multiple or self._parameter.nargs == -1 else None
+        if value is self._parameter.default or (self._is_text and isinstance(value, str)):
             return value
         if self._is_texts and isinstance(value, list | tuple):
             return list(value)
-        return self._slow(self._parameter).coerce(value, param=param, ctx=ctx)
+        return self._slow(self._parameter).coerce(value, **call)
 
 
 def _make_quick(parameter: Any) -> Any:
@@ -41,8 +41,8 @@ def _make_quick(parameter: Any) -> Any:
 
 
 def make_quick(command: Any) -> None:
-    """Convert the parameters of a command, and of all commands below it, without pydantic where that is possible. Another
-    version of typer, which converts in another way, is left as it is."""
+    """Convert the parameters of a command, and of all commands below it, without pydantic where that is possible. A
+    version of typer that converts in another way is left as it is."""
     for parameter in command.params:
         _make_quick(parameter)
     help_option = command.get_help_option

@@ -47,7 +47,7 @@ class SharedOptions:
 def shared() -> SharedOptions:
     """The shared options of the command that runs; defaults outside of any command."""
     try:
-        context = typer.main.get_current_context()
+        context = typer.main.get_current_context()  # type: ignore[attr-defined]
     except RuntimeError:
         return SharedOptions()
     options: SharedOptions = context.ensure_object(SharedOptions)
@@ -78,7 +78,7 @@ def _declared(
             metavar="HOST:PORT,...",
             callback=_keep,
             expose_value=False,
-            help=f"Address of any broker [env: {BOOTSTRAP}; default: {DEFAULT_BOOTSTRAP}].",
+            help=f"Address of any broker [environment: {BOOTSTRAP}; default: {DEFAULT_BOOTSTRAP}].",
         ),
     ] = None,
     command_config: Annotated[
@@ -87,7 +87,7 @@ def _declared(
             metavar="FILE",
             callback=_keep,
             expose_value=False,
-            help=f"Client properties: security.protocol, sasl.*, ssl.* [env: {COMMAND_CONFIG}].",
+            help=f"Client properties: security.protocol, sasl.*, ssl.* [environment: {COMMAND_CONFIG}].",
         ),
     ] = None,
     as_json: Annotated[
@@ -103,13 +103,18 @@ def _declared(
     """The declaration of the options: its parameters are put on other commands."""
 
 
-def _declared_options() -> list[Any]:
+def _from_declaration() -> list[Any]:
     declaration = typer.Typer(add_completion=False, rich_markup_mode=None)
     declaration.command()(_declared)
     return list(typer.main.get_command(declaration).params)
 
 
-_OPTIONS = {option.name: option for option in _declared_options()}
+_OPTIONS = {option.name: option for option in _from_declaration()}
+
+
+def declared_options() -> list[Any]:
+    """All shared options, in the order of the help."""
+    return list(_OPTIONS.values())
 
 
 def add_shared_options(command: Any, names: Iterable[str]) -> None:

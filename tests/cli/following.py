@@ -15,14 +15,15 @@ def first_line(arguments: list[str], cause: Callable[[], object]) -> str:
     because the command needs a moment to reach the end."""
     command = [sys.executable, "-c", "from signalbox.cli.main import run; run()", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+        output = process.stdout
+        assert output is not None
         try:
 
             def printed() -> bool:
                 cause()
-                return bool(select.select([process.stdout], [], [], 0.2)[0])
+                return bool(select.select([output], [], [], 0.2)[0])
 
             until(printed)
-            return process.stdout.readline()
+            return output.readline()
         finally:
             process.kill()

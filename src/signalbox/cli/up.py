@@ -19,9 +19,8 @@ from rich.console import Console
 
 from signalbox.cli.connect import draw, fail, pairs
 from signalbox.cli.local_cluster.cluster_folder import AlreadyRuns, claim, default_folder, rotate_logs
+from signalbox.cli.local_cluster.cluster_start import cause_first, create_topics, parse_topic
 from signalbox.cli.local_cluster.detached import Detached, detach
-from signalbox.cli.local_cluster.initial_topics import create_topics, parse_topic
-from signalbox.cli.local_cluster.start_failure import cause_first
 from signalbox.cli.shell.listing import Listing
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.testing.broker_logins import names_own_security

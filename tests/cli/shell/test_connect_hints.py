@@ -16,6 +16,8 @@ from signalbox.client.failures import (
     PeerBroke,
     VersionUnsupported,
 )
+from signalbox.client.rejections import rejection_of
+from signalbox.protocol.error_table import Error
 
 HERE = Address("here", 9092)
 SETTINGS = ClientSettings.from_properties({"bootstrap.servers": "here:9092"})
@@ -58,6 +60,11 @@ def test_the_likely_reason(failure: Exception, hint: str) -> None:
 def test_the_cause_of_a_passed_deadline_counts() -> None:
     failure = caused(DeadlinePassed("no broker"), ConnectFailed(HERE, "resolve", "x"))
     assert "Check the host name" in explained(failure, SETTINGS, "here:9092")
+
+
+def test_the_name_of_an_error_is_not_repeated() -> None:
+    rejection = rejection_of(Error.SECURITY_DISABLED, "SECURITY_DISABLED: no authorizer")
+    assert explained(rejection, SETTINGS, "here:9092") == "SECURITY_DISABLED: no authorizer"
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), ClientFailure("x"), DeadlinePassed("x")])

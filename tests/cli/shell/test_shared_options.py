@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def probe() -> tuple[typer.Typer, list[SharedOptions]]:
     return application, recorded
 
 
-def invoked(arguments: list[str], env: dict[str, str | None] | None = None) -> SharedOptions:
+def invoked(arguments: list[str], env: Mapping[str, str] | None = None) -> SharedOptions:
     application, recorded = probe()
     command: Any = typer.main.get_group(application)
     add_shared_options(command, CLIENT)

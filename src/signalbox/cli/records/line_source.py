@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import BinaryIO
 
 _CHUNK_BYTES = 65_536
 
 
-async def lines_of(stream: BinaryIO) -> AsyncIterator[bytes]:
+async def lines_of(stream: BinaryIO) -> AsyncGenerator[bytes, None]:
     """Each line without its end (`\\n`); the last one also if it has none."""
     rest = b""
     async for chunk in _chunks(stream):
@@ -21,7 +21,7 @@ async def lines_of(stream: BinaryIO) -> AsyncIterator[bytes]:
         yield rest
 
 
-async def _chunks(stream: BinaryIO) -> AsyncIterator[bytes]:
+async def _chunks(stream: BinaryIO) -> AsyncGenerator[bytes, None]:
     try:
         descriptor = stream.fileno()
     except OSError:  # a stream in memory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from signalbox.client.client_settings import ClientSettings
@@ -15,6 +16,8 @@ from signalbox.client.failures import (
     VersionUnsupported,
 )
 
+_TWICE = re.compile(r"^([A-Z_]+: )\1")  # some brokers begin a message with the name of the error
+
 
 def explained(error: Exception, settings: ClientSettings | None, bootstrap: str) -> str:
     """The error with a line for what was tried and what to check. Other errors stay as they are."""
@@ -22,7 +25,7 @@ def explained(error: Exception, settings: ClientSettings | None, bootstrap: str)
     if isinstance(error, DeadlinePassed) and isinstance(error.__cause__, ClientFailure):
         failure = error.__cause__
     if settings is None or not isinstance(failure, ConnectFailed | ConnectionLost | VersionUnsupported):
-        return str(error)
+        return _TWICE.sub(r"\1", str(error))
     lines = [str(error), *_hints(failure, settings)]
     protocol = _protocol(settings)
     lines.append(

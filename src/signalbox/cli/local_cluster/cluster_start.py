@@ -1,14 +1,20 @@
-"""`signalbox up --topic NAME[:partitions[:replication factor]]`: topics that exist when the cluster is ready."""
+"""Around the start of a cluster of `signalbox up`: the topics of `--topic NAME[:partitions[:replication factor]]`, and
+the report of a start that failed, with the cause first."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 
 from signalbox.client.admin_apis.topic_admin import NewTopic, TopicAdmin
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.protocol.error_table import Error
+
+_CAUSE = re.compile(r"^\S+ (?:ERROR|CRITICAL)\s+(?:node=\S+ )?[\w.]+: (.*)$")
+_NOT_STARTED = "not started: "  # below the faults of the configuration
+_LAST_LINES = 12
 
 
 def parse_topic(text: str) -> NewTopic:
@@ -33,3 +39,16 @@ def create_topics(bootstrap: str, topics: Sequence[NewTopic]) -> list[str]:
         ]
 
     return asyncio.run(create()) if topics else []
+
+
+def cause_first(failure: str) -> list[str]:
+    """Lines to print: what failed, why, and the end of the log. `failure` is the text of ClusterFailed."""
+    headline, *log = failure.splitlines()
+    causes = [match[1] for line in log if (match := _CAUSE.match(line))]
+    name = headline.partition(";")[0]
+    if log and log[-1].startswith(_NOT_STARTED):
+        return [f"{name}: {fault}" for fault in log[:-1]]
+    if not causes:
+        return [headline, *log]
+    rest = log[-_LAST_LINES:]
+    return [*(f"{name}: {cause}" for cause in dict.fromkeys(causes)), "the end of its log:", *rest]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 Found = TypeVar("Found")
@@ -23,6 +23,13 @@ async def until_true(holds: Callable[[], bool], timeout_s: float = 60.0) -> None
     """The same in an event loop, which continues to run meanwhile. TimeoutError after the deadline."""
     async with asyncio.timeout(timeout_s):
         while not holds():  # noqa: ASYNC110 - the condition has no event
+            await asyncio.sleep(0.005)
+
+
+async def until_answered(ask: Callable[[], Awaitable[bool]], timeout_s: float = 60.0) -> None:
+    """The same with a condition that is a request. TimeoutError after the deadline."""
+    async with asyncio.timeout(timeout_s):
+        while not await ask():  # noqa: ASYNC110 - the condition has no event
             await asyncio.sleep(0.005)
 
 

@@ -49,6 +49,7 @@ def controller_in(folder: Path, **changes: str) -> Node[ControllerNodeComponents
         **OF_CONTROLLER,
         "signalbox.metadata.store": f"sqlite:{folder / 'metadata.db'}",
         "log.dirs": "",
+        "signalbox.audit.enable": "false",  # a stop waits for the audit trail, which nothing writes without a broker
         **{key.replace("__", "."): value for key, value in changes.items()},
     }
     config, faults = read_node_config(Properties("test", values))
@@ -67,7 +68,7 @@ async def until_active(node: Node[ControllerNodeComponents]) -> None:
 
 def test_start_and_stop_release_all_resources(tmp_path: Path) -> None:
     async def scenario() -> None:
-        node = controller_in(tmp_path, signalbox__metrics__http__port="0")
+        node = controller_in(tmp_path, signalbox__metrics__http__port="0", signalbox__audit__enable="true")
         await node.start()
         description, components = node.describe(), node.components
         assert (description["node_id"], set(description["listeners"])) == (101, {"CONTROLLER"})

@@ -18,7 +18,7 @@ from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.producer import Producer
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.messages.metadata import MetadataRequest
-from tests.waiting import until_true
+from tests.waiting import until_answered, until_true
 
 EARLIEST = ConsumerSettings(auto_offset_reset="earliest", fetch_max_wait_ms=50)
 
@@ -125,12 +125,12 @@ class Group:
         """Wait until a broker names the topic: older metadata gives a member nothing at first."""
         names = [MetadataRequest.MetadataRequestTopic(name=topic)]
         request = MetadataRequest(topics=names, allow_auto_topic_creation=False)
-        async with asyncio.timeout(60):
-            while True:
-                response = await self.client.request(node_id, request)
-                if len(response.topics[0].partitions) == partitions:
-                    return
-                await asyncio.sleep(0.005)
+
+        async def knows() -> bool:
+            response = await self.client.request(node_id, request)
+            return len(response.topics[0].partitions) == partitions
+
+        await until_answered(knows)
 
     async def produce(self, topic: str, values: list[bytes], partitions: int) -> None:
         """Value number i goes to partition i modulo `partitions`."""

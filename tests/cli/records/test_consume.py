@@ -44,11 +44,11 @@ def test_which_records(run: Any, arguments: tuple[str, ...], expected: list[str]
 
 
 def test_a_group_goes_on_where_it_stopped(run: Any) -> None:
-    first = values(run, "--group", "readers-of-lines", "-c", "5")
-    rest = values(run, "--group", "readers-of-lines", "-e")
+    first = values(run, "--group", "line-members", "-c", "5")
+    rest = values(run, "--group", "line-members", "-e")
     assert len(first) == 5
     assert sorted(first + rest) == values(run, "-e")
-    assert values(run, "--group", "readers-of-lines", "-e") == []
+    assert values(run, "--group", "line-members", "-e") == []
 
 
 def test_new_records_are_printed_as_they_arrive(run: Any, cluster: Cluster) -> None:
@@ -71,3 +71,9 @@ def test_rejections(run: Any, arguments: tuple[str, ...], code: int, text: str) 
     result = run("consume", *arguments)
     assert (result.exit_code, result.stdout) == (code, "")
     assert text in result.stderr
+
+
+def test_a_member_that_has_not_joined_yet_is_not_at_the_end(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A coordinator may need longer than one poll to form the group: an empty assignment is not the end then."""
+    monkeypatch.setattr("signalbox.cli.records.consume._POLL_MS", 1)
+    assert values(run, "--group", "slow-members", "-e") == values(run, "-e")

@@ -5,6 +5,7 @@ Without --group nothing is committed. With --group the command joins the group, 
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -137,18 +138,24 @@ async def _read_as_member(
 ) -> None:
     from signalbox.client.admin_apis.offset_admin import LATEST, OffsetAdmin
     from signalbox.client.group_consumer.group_consumer import GroupConsumer
-    from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
+    from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
 
     keys = {"auto.offset.reset": "earliest", **reading.properties, "group.id": group}
     admin = OffsetAdmin(client)
     ends: dict[TopicPartition, int] = {}
+    joined = asyncio.Event()
+
+    class Joined(RebalanceListener):
+        async def on_assigned(self, partitions: frozenset[TopicPartition]) -> None:
+            joined.set()
+
     left = reading.limit
     async with GroupConsumer(client, GroupConsumerSettings.from_properties(keys)) as consumer:
-        consumer.subscribe(reading.topics)
+        consumer.subscribe(reading.topics, Joined())
         while left != 0:
             records = await consumer.poll(_POLL_MS, min(_POLL_RECORDS, left or _POLL_RECORDS))
             left = _print(records, render, left)
-            if reading.until_end and not records and consumer.generation >= 0:
+            if reading.until_end and not records and joined.is_set():  # a member may have no partitions
                 fresh = [one for one in consumer.assignment if one not in ends]
                 ends.update(await admin.list_offsets(fresh, LATEST))
                 if _is_at(consumer, {one: ends[one] for one in consumer.assignment}):

@@ -19,6 +19,10 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="package")
 def run(cluster: Cluster) -> Run:
+    return runner_of(cluster)
+
+
+def runner_of(cluster: Cluster) -> Run:
     """Runs a command line against the cluster, `lines` on standard input; standard output and standard error are
     separate."""
 

@@ -62,3 +62,17 @@ def test_no_block_is_retriable_and_the_next_asks_again(trouble: Any) -> None:
         assert await blocks.next() == 0
 
     asyncio.run(scenario())
+
+
+def test_all_that_wait_get_the_error_of_one_request() -> None:
+    """Without a controller a request lasts for its whole timeout: one after the other, the last one would wait long."""
+
+    async def scenario() -> None:
+        controller = Controller(KafkaError(Error.REQUEST_TIMED_OUT))
+        blocks = ProducerIdBlocks(controller, me(), 1000)  # type: ignore[arg-type]
+        results = await asyncio.gather(*(blocks.next() for _ in range(3)), return_exceptions=True)
+        errors = [result.error for result in results if isinstance(result, KafkaError)]
+        assert errors == [Error.COORDINATOR_LOAD_IN_PROGRESS] * 3
+        assert len(controller.asked) == 1
+
+    asyncio.run(scenario())

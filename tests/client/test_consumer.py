@@ -7,7 +7,8 @@ import pytest
 
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.consumer import ConsumedRecord, Consumer, ConsumerSettings
+from signalbox.client.consumer import Consumer, ConsumerSettings
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.rejections import AuthorizationFailed
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
@@ -190,7 +191,7 @@ def test_the_error_of_a_partition_that_was_removed_is_not_raised() -> None:
         await client.topic("t2")
         await consumer.assign({T1: 77, T2: 0})
         consumer.take(0)
-        await until_true(lambda: consumer._failure is not None)
+        await until_true(lambda: consumer._fetcher.failure is not None)
         consumer.remove([T1])
         assert await consumer.poll(timeout_ms=50) == []
         await consumer.close()
@@ -268,6 +269,57 @@ def test_a_second_poll_while_another_task_polls_is_an_error() -> None:
         fill(cluster, "t1", b"0")
         assert [row.value for row in await first] == [b"0"]
         assert await consumer.poll(timeout_ms=0) == []
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_a_closed_consumer_reads_no_more() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        waiting = asyncio.create_task(consumer.poll(timeout_ms=50_000))
+        await until_true(lambda: bool(cluster.brokers[1].seen(ApiKey.FETCH)))
+        await consumer.close()
+        await consumer.close()
+        fill(cluster, "t1", b"0")
+        async with asyncio.timeout(40):
+            for call in (
+                waiting,
+                consumer.poll(),
+                consumer.assign({T1: 0}),
+                consumer.add({T1: 0}),
+                consumer.seek(T1, 0),
+            ):
+                with pytest.raises(RuntimeError, match="the consumer is closed"):
+                    await call
+        assert (consumer.take(10), consumer.assignment) == ([], frozenset())
+
+    with_client(test)
+
+
+def test_a_partition_that_is_not_assigned_cannot_be_sought() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        with pytest.raises(ValueError, match="partition t2-0 is not assigned"):
+            await consumer.seek(T2, 0)
+        assert consumer.assignment == {T1}
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_a_seek_after_an_offset_out_of_range_is_not_answered_with_the_old_error() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0")
+        consumer = Consumer(client, ConsumerSettings(auto_offset_reset="none"))
+        await client.topic("t1")
+        await consumer.assign({T1: 77})
+        consumer.take(0)
+        await until_true(lambda: consumer._fetcher.failure is not None)
+        await consumer.seek(T1, 0)
+        assert [row.value for row in await read(consumer, 1)] == [b"0"]
         await consumer.close()
 
     with_client(test)

@@ -14,11 +14,10 @@ from signalbox.client.admin_apis.offset_admin import EARLIEST
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.connection.node import Address, parse_bootstrap_servers
-from signalbox.client.consumer import ConsumedRecord, Consumer
+from signalbox.client.connection.node import parse_bootstrap_servers
+from signalbox.client.consumer import Consumer
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.producer import Producer
-from signalbox.client.route_probe.route_evidence import Grade, RouteStatus
-from signalbox.client.routes import probe_cluster
 from signalbox.client.sender.producer_batch import RecordMetadata
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.config_resource import ConfigResourceType
@@ -161,20 +160,6 @@ def test_topics_configs_and_offsets_are_administered_through_any_broker(cluster:
         assert [row.group_id for row in await admin.list_groups()] == ["group-1"]
         assert (await admin.delete_groups(["group-1"]))["group-1"].error == Error.NONE
         assert (await admin.delete_topics(["plain"]))["plain"].error == Error.NONE
-
-    with_client(cluster, test)
-
-
-@pytest.mark.spec("R8")
-def test_every_route_is_verified_and_a_swap_is_named(cluster: CrossedCluster) -> None:
-    async def test(client: ClusterClient) -> None:
-        seed = Address(*parse_bootstrap_servers(cluster.bootstrap_servers)[0])
-        found = await probe_cluster(seed, client.settings.connections())
-        assert [(row.status, row.grade) for row in found] == [(RouteStatus.ROUTE_OK, Grade.VERIFIED)] * 3
-        cluster.board.swap("2", "3")
-        found = await probe_cluster(seed, client.settings.connections())
-        cluster.board.restore()
-        assert {row.expected.node_id: row.answering_node for row in found if row.expected} == {1: 1, 2: 3, 3: 2}
 
     with_client(cluster, test)
 

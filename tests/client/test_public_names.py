@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
+import typing
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from types import FunctionType
+from typing import Any
 
 import pytest
 
@@ -35,3 +41,38 @@ def test_other_names_are_not_there() -> None:
 def test_a_broker_that_imports_a_module_of_the_package_does_not_load_the_client() -> None:
     code = "import sys, signalbox.client.connection.node; print('signalbox.client.producer' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+# What a ClusterClient is made of, and the values of two constants.
+INTERNAL = {"AnyName", "ConnectionSecurity", "ConnectionSettings", "MetadataUpdater", "MetadataView", "Purpose"}
+
+
+def types_in(annotation: Any) -> Iterator[type]:
+    for part in typing.get_args(annotation):
+        yield from types_in(part)
+    if isinstance(annotation, type):
+        yield annotation
+
+
+def signatures(value: Any) -> Iterator[Any]:
+    """What has annotations: a function, a class with its fields, its public methods and properties."""
+    yield value
+    if isinstance(value, type):
+        for name in dir(value):
+            member = inspect.getattr_static(value, name)
+            if not name.startswith("_") and isinstance(member, (FunctionType, classmethod, property)):
+                yield member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+
+
+@pytest.mark.spec("R10")
+@pytest.mark.parametrize("name", public_names.__all__)
+def test_what_a_public_name_takes_and_returns_is_public(name: str) -> None:
+    value = getattr(public_names, name)
+    if not (isinstance(value, (type, FunctionType)) and value.__module__.startswith("signalbox")):
+        return  # a constant
+    for signature in signatures(value):
+        if isinstance(signature, type) and not is_dataclass(signature):
+            continue
+        types = [kind for part in typing.get_type_hints(signature).values() for kind in types_in(part)]
+        ours = {kind.__name__ for kind in types if kind.__module__.startswith("signalbox")}
+        assert ours - INTERNAL <= set(public_names.__all__), signature

@@ -10,6 +10,7 @@ from signalbox.common.ids import (
     TopicPartition,
     decode_forwarding_id,
     new_uuid,
+    numbers_by_topic,
     partition_list,
     uuid_bytes,
     uuid_text,
@@ -68,3 +69,8 @@ def test_unknown_tagged_fields_are_no_forwarding_id(data: bytes | None) -> None:
 
 def test_a_store_position_names_its_three_parts() -> None:
     assert str(StorePosition("i", 3, 7)) == "incarnation=i, generation=3, controller epoch=7"
+
+
+def test_numbers_by_topic_are_in_order() -> None:
+    partitions = [TopicPartition("b", 2), TopicPartition("a", 10), TopicPartition("b", 1), TopicPartition("a", 9)]
+    assert list(numbers_by_topic(partitions).items()) == [("a", [9, 10]), ("b", [1, 2])]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from tests.coordinator.bench import settle, transcript
 from tests.coordinator.test_runtime import Desk, note
 
@@ -30,3 +31,16 @@ async def test_a_sweep_ends_with_leadership() -> None:
     await settle()
     assert shard.events == ["loaded", "unloaded"]
     assert shard.notes == {}
+
+
+@transcript
+async def test_a_sweep_whose_decisions_all_fail_is_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    desk = Desk()
+    await desk.elect()
+    for error in (Error.NOT_ENOUGH_REPLICAS, None, Error.NOT_ENOUGH_REPLICAS):
+        desk.log.rejection = error
+        desk.runtime.sweep(0, lambda shard: iter([note(key, "yes") for key in "abc"]))
+        await settle()
+    lines = [row.getMessage() for row in caplog.records if "not written" in row.getMessage()]
+    assert len(lines) == 2, "one for each time that it began to fail"
+    assert lines[0].startswith("Coordinator records of __consumer_offsets-0 not written: NOT_ENOUGH_REPLICAS")

@@ -153,8 +153,9 @@ async def test_a_sweep_that_takes_longer_than_its_interval_is_not_begun_again_be
     shard = bench.runtime.shards()[PARTITION]
     entry = shard.ids.get(NAME)
     assert entry is not None
+    ongoing = replace(entry.current.with_partitions([T0], 2, bench.clock.now_ms()), timeout_ms=10 * SWEEP_MS)
     for number in range(200):
-        shard.ids.replay(f"id-{number}", entry.current)
+        shard.ids.replay(f"id-{number}", ongoing)
     await bench.pass_time(5 * SWEEP_MS, SWEEP_MS)
     assert scheduler.waiting == 1
 

@@ -266,3 +266,23 @@ def test_after_writes_waits_for_what_was_submitted_before_it() -> None:
     desk.queue.settle(desk.in_flight[0], Error.NONE)
     assert gathering.is_done
     assert in_flight.is_done
+
+
+def test_a_decision_is_concluded_once_when_the_result_of_the_log_is_known() -> None:
+    desk, concluded = Desk(), list[str]()
+
+    def submit(key: str) -> None:
+        decision = desk.decision(key)
+        decision.on_concluded = lambda: concluded.append(key)
+        desk.queue.submit(decision)
+        desk.queue.flush()
+
+    submit("a")
+    submit("b")
+    desk.queue.give_up_waiting(desk.in_flight[0])
+    assert concluded == []
+    desk.queue.settle(desk.in_flight[0], Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+    assert concluded == ["a"]
+    desk.queue.close()
+    submit("c")
+    assert concluded == ["a", "b", "c"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from signalbox.common.ids import Grade
 from signalbox.doctor.finding import Finding
 from signalbox.doctor.observations import (
     AddressObservation,
@@ -11,7 +12,6 @@ from signalbox.doctor.observations import (
     ConnectionObservation,
     Examination,
     Fault,
-    Grade,
     ListenerObservation,
 )
 

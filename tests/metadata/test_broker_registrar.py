@@ -43,6 +43,7 @@ def test_registered_as_kafka_does_it() -> None:
         epochs = Epochs()
         registrar = BrokerRegistrar(store, epochs)
         session_id = await store.open_session()
+        assert registrar.missing_reasons() == ["the node is not registered in the metadata store"]
         broker_epoch = await registrar.register(BROKER)
         entry = await store.read(PATH)
         assert entry is not None
@@ -89,9 +90,12 @@ def test_a_lost_session_and_a_removed_registration_are_made_good() -> None:
         session_id = await store.open_session()
         await registrar.register(BROKER)
         first = await epochs.next()
+        assert registrar.missing_reasons() == []
         shared.expire(session_id)
+        assert registrar.missing_reasons() == ["the node has no session with the metadata store"]
         second = await epochs.next()
         assert second > first
+        assert registrar.missing_reasons() == []
         await other.commit([Delete(PATH)])
         third = await epochs.next()
         assert third > second

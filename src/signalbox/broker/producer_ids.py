@@ -19,16 +19,23 @@ class ProducerIdBlocks:
         self._request_timeout_ms = request_timeout_ms
         self._next = 0
         self._end = 0
-        self._fetching = asyncio.Lock()
+        self._fetching: asyncio.Task[None] | None = None
 
     async def next(self) -> int:
-        """An unused producer id; KafkaError(COORDINATOR_LOAD_IN_PROGRESS) when the controller returns no block."""
+        """An unused producer id; KafkaError(COORDINATOR_LOAD_IN_PROGRESS) when the controller returns no block. All
+        that wait share one request and its error: without a controller each waits for one timeout."""
         while self._next >= self._end:
-            async with self._fetching:
-                if self._next >= self._end:
-                    await self._fetch()
+            if self._fetching is None:
+                self._fetching = asyncio.get_running_loop().create_task(self._fetch())
+                self._fetching.add_done_callback(self._fetched)
+            await asyncio.shield(self._fetching)
         self._next += 1
         return self._next - 1
+
+    def _fetched(self, task: asyncio.Task[None]) -> None:
+        self._fetching = None
+        if not task.cancelled():
+            task.exception()  # it is that of all that wait; there may be none any more
 
     async def _fetch(self) -> None:
         request = AllocateProducerIdsRequest(broker_id=self._identity.node_id, broker_epoch=self._identity.broker_epoch)

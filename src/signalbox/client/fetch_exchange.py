@@ -1,17 +1,32 @@
-"""Builds a Fetch request without a session from positions, and maps its response to partitions."""
+"""Builds a Fetch request without a session from positions, and reads its response: rows by partition, records."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from signalbox.client.cluster.metadata_view import MetadataView
 from signalbox.client.rejections import rejection_of
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest
+from signalbox.protocol.records.batch_header import check_crc, iter_batch_headers
+from signalbox.protocol.records.record_batch import Record, records_of
 
 if TYPE_CHECKING:
     from signalbox.client.consumer import ConsumerSettings
+
+
+class ConsumedRecord(NamedTuple):
+    """One record as `poll` returns it. `timestamp_ms`: since 1970, as the topic's message.timestamp.type says."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
 
 
 def fetch_request(offsets: dict[TopicPartition, int], view: MetadataView, settings: ConsumerSettings) -> FetchRequest:
@@ -51,3 +66,21 @@ def rows_by_partition(response: Any, view: MetadataView) -> dict[TopicPartition,
             for row in topic.partitions:
                 rows[TopicPartition(name, row.partition_index)] = row
     return rows
+
+
+def records_in(
+    data: bytes | memoryview, partition: TopicPartition, offset: int, check_crcs: bool
+) -> Iterator[tuple[list[ConsumedRecord], int]]:
+    """(records from `offset` on, offset after the batch) of each batch in the records of a response. KafkaError for a
+    batch that cannot be read."""
+    view = memoryview(data)
+    for header in iter_batch_headers(view, allow_partial_tail=True):
+        if check_crcs and not check_crc(view, header):
+            raise rejection_of(Error.CORRUPT_MESSAGE, f"{partition}: the batch at {header.base_offset} is corrupt")
+        rows = [] if header.is_control else [row for row in records_of(view, header) if row.offset >= offset]
+        yield [_consumed(partition, row) for row in rows], header.next_offset
+
+
+def _consumed(partition: TopicPartition, row: Record) -> ConsumedRecord:
+    headers = tuple(row.headers)
+    return ConsumedRecord(partition.topic, partition.partition, row.offset, row.timestamp, row.key, row.value, headers)

@@ -14,6 +14,7 @@ import binascii
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from struct import Struct
 from struct import error as struct_error
 from typing import NamedTuple
@@ -36,6 +37,14 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+def numbers_by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """The numbers of the partitions by their topic, both in order."""
+    topics: dict[str, list[int]] = {}
+    for topic, number in sorted(partitions):
+        topics.setdefault(topic, []).append(number)
+    return topics
 
 
 def new_uuid() -> bytes:
@@ -124,3 +133,14 @@ class StorePosition:
 
     def __str__(self) -> str:
         return f"incarnation={self.incarnation}, generation={self.generation}, controller epoch={self.controller_epoch}"
+
+
+class Grade(StrEnum):
+    """How the node at the other end of a connection was identified."""
+
+    VERIFIED = "A"  # ApiVersions 5 accepted the expected identity, and rejected a false one if that was asked
+    SEARCHED = "B"  # ApiVersions 5 rejected the expected identity or had none, and accepted another
+    CONFIGS = "C"  # DescribeConfigs BROKER=<id> succeeded, and is rejected for other ids
+    REJECTED = "R"  # ApiVersions 5 rejected the expected identity; the node is unknown
+    CLUSTER_ONLY = "E"  # only the cluster id is known
+    NONE = "-"

@@ -11,8 +11,27 @@ from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigT
 _INT_MAX = 2**31 - 1
 _I, _L = ConfigType.INT, ConfigType.LONG
 
+
+def _rows_of_topic(topic: str, prefix: str, load_buffer: str) -> tuple[ConfigRow, ...]:
+    """What an internal topic is created with, and how it is loaded. `load_buffer`: the key, which Kafka names otherwise
+    than the others."""
+    return (
+        ConfigRow(f"{prefix}.num.partitions", _I, 50,
+                  f"The number of partitions with which {topic} is created.", at_least(1)),
+        ConfigRow(f"{prefix}.replication.factor", ConfigType.SHORT, 3,
+                  f"The replication factor with which {topic} is created.", at_least(1)),
+        ConfigRow(f"{prefix}.segment.bytes", _I, 104_857_600,
+                  f"The segment size in bytes with which {topic} is created.", at_least(1)),
+        ConfigRow(load_buffer, _I, 5_242_880,
+                  f"The maximum number of bytes that are read at a time while a partition of {topic} is loaded.",
+                  at_least(1)),
+    )  # fmt: skip
+
+
 COORDINATOR_CONFIG = ConfigTable(
     (
+        *_rows_of_topic("__consumer_offsets", "offsets.topic", "offsets.load.buffer.size"),
+        *_rows_of_topic("__transaction_state", "transaction.state.log", "transaction.state.log.load.buffer.size"),
         ConfigRow("group.min.session.timeout.ms", _I, 6_000,
                   "The minimum session timeout in milliseconds that a member may request.", at_least(0)),
         ConfigRow("group.max.session.timeout.ms", _I, 1_800_000,
@@ -26,9 +45,6 @@ COORDINATOR_CONFIG = ConfigTable(
                   " end of the current event loop iteration.", at_least(-1)),
         ConfigRow("offset.metadata.max.bytes", _I, 4_096,
                   "The maximum number of characters in the metadata string of a committed offset.", at_least(0)),
-        ConfigRow("offsets.load.buffer.size", _I, 5_242_880,
-                  "The maximum number of bytes that are read at a time while a partition of the offsets topic is"
-                  " loaded.", at_least(1)),
         ConfigRow("offsets.commit.timeout.ms", _I, 5_000,
                   "The maximum time in milliseconds that a write"
                   " of the coordinator waits for all in-sync replicas.", at_least(1)),
@@ -37,26 +53,11 @@ COORDINATOR_CONFIG = ConfigTable(
                   " group without members, after their commit.", at_least(1)),
         ConfigRow("offsets.retention.check.interval.ms", _L, 600_000,
                   "The interval in milliseconds at which expired offsets are removed.", at_least(1)),
-        ConfigRow("offsets.topic.num.partitions", _I, 50,
-                  "The number of partitions with which __consumer_offsets is created.", at_least(1)),
-        ConfigRow("offsets.topic.replication.factor", ConfigType.SHORT, 3,
-                  "The replication factor with which __consumer_offsets is created.", at_least(1)),
-        ConfigRow("offsets.topic.segment.bytes", _I, 104_857_600,
-                  "The segment size in bytes with which __consumer_offsets is created.", at_least(1)),
         ConfigRow("offsets.topic.compression.codec", _I, 0,
                   "The compression codec of the coordinator's batches: 0"
                   " none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.", between(0, 4)),
-        ConfigRow("transaction.state.log.num.partitions", _I, 50,
-                  "The number of partitions with which __transaction_state is created.", at_least(1)),
-        ConfigRow("transaction.state.log.replication.factor", ConfigType.SHORT, 3,
-                  "The replication factor with which __transaction_state is created.", at_least(1)),
         ConfigRow("transaction.state.log.min.isr", _I, 2,
                   "The value of min.insync.replicas with which __transaction_state is created.", at_least(1)),
-        ConfigRow("transaction.state.log.segment.bytes", _I, 104_857_600,
-                  "The segment size in bytes with which __transaction_state is created.", at_least(1)),
-        ConfigRow("transaction.state.log.load.buffer.size", _I, 5_242_880,
-                  "The maximum number of bytes that are read at a time while a partition of __transaction_state is"
-                  " loaded.", at_least(1)),
         ConfigRow("transaction.max.timeout.ms", _I, 900_000,
                   "The maximum transaction timeout in milliseconds that a producer may request. Longer ones are"
                   " rejected with INVALID_TRANSACTION_TIMEOUT.", at_least(1)),
@@ -81,6 +82,11 @@ COORDINATOR_CONFIG = ConfigTable(
 )  # fmt: skip
 
 
+def _numbers(values: Mapping[str, Value]) -> dict[str, int]:
+    """The values of `COORDINATOR_CONFIG`, of which all that are read below are numbers."""
+    return {name: cast(int, value) for name, value in values.items() if name in COORDINATOR_CONFIG}
+
+
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
     """Settings of the group shard; `GroupSettings()` = Kafka's defaults."""
@@ -96,7 +102,7 @@ class GroupSettings:
     @staticmethod
     def read(values: Mapping[str, Value]) -> GroupSettings:
         """From the typed values of `COORDINATOR_CONFIG`."""
-        number = {name: cast(int, value) for name, value in values.items() if name in COORDINATOR_CONFIG}
+        number = _numbers(values)
         return GroupSettings(
             min_session_timeout_ms=number["group.min.session.timeout.ms"],
             max_session_timeout_ms=number["group.max.session.timeout.ms"],
@@ -118,7 +124,7 @@ class TransactionSettings:
     @staticmethod
     def read(values: Mapping[str, Value]) -> TransactionSettings:
         """From the typed values of `COORDINATOR_CONFIG`."""
-        number = {name: cast(int, value) for name, value in values.items() if name in COORDINATOR_CONFIG}
+        number = _numbers(values)
         return TransactionSettings(
             max_timeout_ms=number["transaction.max.timeout.ms"],
             id_expiration_ms=number["transactional.id.expiration.ms"],

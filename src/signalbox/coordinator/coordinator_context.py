@@ -13,6 +13,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from signalbox.common.ids import TopicPartition
+from signalbox.common.log_limiter import TransitionLog
 from signalbox.common.waiting.deadlines import Deadline, Deadlines
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.loading import load_steps
@@ -72,6 +73,7 @@ class CoordinatorContext(Generic[S]):
         self.phase = Phase.LOADING
         self.shard = shard
         self.writes = writes
+        self._background_log = TransitionLog(logger)
         timer.run = self._run_deadline
 
     @property
@@ -128,13 +130,18 @@ class CoordinatorContext(Generic[S]):
             self.submit_background(decide())
 
     def submit_background(self, decision: Decision[None]) -> None:
-        """Write a decision that has no request; a failure is logged."""
+        """Write a decision that has no request. A failure is logged, and not again until a write succeeds or fails for
+        another reason: a sweep may have very many decisions."""
         if not decision.records and not decision.effects:
             return
         promise = self.writes.submit(decision)
 
         def report() -> None:
-            if promise.error is not None and self.phase is Phase.ACTIVE:
-                logger.warning("Coordinator records of %s not written: %s", self.topic_partition, promise.error)
+            if promise.error is None:
+                self._background_log.recovered()
+            elif self.phase is Phase.ACTIVE:
+                self._background_log.failed(
+                    f"Coordinator records of {self.topic_partition} not written: {promise.error}"
+                )
 
         promise.when_done(report)

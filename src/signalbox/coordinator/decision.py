@@ -49,7 +49,10 @@ class Decision(Generic[R]):
     `replayed` = False: the decision itself updates the state that these records describe.
     `atomic` = False: the records may be split into several batches.
     `producer`: the id and epoch of the producer in whose transaction the records are written; they are one batch.
-    `guard`: of the transaction's verification, from `CoordinatorLog.start_verification`."""
+    `guard`: of the transaction's verification, from `CoordinatorLog.start_verification`.
+    `on_concluded`: called once when no record of the decision is being written any more, before `effects` and
+    `on_failure`. After a timeout that is later than the response: till then the records are in the log, and may be
+    replayed."""
 
     response: R
     records: list[CoordinatorRecord] = field(default_factory=list)
@@ -59,6 +62,7 @@ class Decision(Generic[R]):
     atomic: bool = True
     producer: tuple[int, int] | None = None
     guard: object | None = None
+    on_concluded: Callable[[], None] | None = None
 
 
 def nothing() -> Decision[None]:

@@ -6,17 +6,18 @@ Errors are in the response, in the fields where Kafka has them. The handlers che
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.waiting.promise import Promise, gather
 from signalbox.coordinator.config_rows import GroupSettings
-from signalbox.coordinator.decision import CoordinatorRecord, TransactionEnd
+from signalbox.coordinator.decision import CoordinatorRecord, Decision, R, TransactionEnd
 from signalbox.coordinator.group.classic.member import ClientContext
 from signalbox.coordinator.group.classic.membership_responses import rejected_join, rejected_sync, with_null_name
 from signalbox.coordinator.group.group_map import listed
 from signalbox.coordinator.group.group_shard import GroupShard
-from signalbox.coordinator.group.offset_commit import rejected_commit
 from signalbox.coordinator.group.offset_fetch import fetch_response, rejected_fetch, requested_groups
-from signalbox.coordinator.group.txn_offset_commit import rejected_txn_commit
+from signalbox.coordinator.group.offset_rows import COMMIT, TXN_COMMIT, ResponseClasses
 from signalbox.coordinator.runtime import CoordinatorRuntime
 from signalbox.coordinator.write_errors import TOO_LARGE, client_error_for
 from signalbox.metadata.cache import MetadataCache
@@ -150,22 +151,32 @@ class GroupCoordinator:
 
     def offset_commit(self, request: OffsetCommitRequest, client: ClientContext) -> Promise[OffsetCommitResponse]:
         """Topic names must be filled in, also at version 10, where the topic must have this id."""
+        return self._write_offsets(
+            request,
+            COMMIT,
+            lambda shard: shard.offset_commit.commit(request, client.api_version, shard.now_ms(), self._cache.image),
+        )
 
-        def rejected(rejection: KafkaError) -> OffsetCommitResponse:
+    def _write_offsets(
+        self,
+        request: OffsetCommitRequest | TxnOffsetCommitRequest,
+        classes: ResponseClasses,
+        commit: Callable[[GroupShard], Decision[R]],
+    ) -> Promise[R]:
+        """The offsets of deleted topics with these names are deleted first: it is a decision of its own."""
+
+        def rejected(rejection: KafkaError) -> R:
             too_large = rejection.error in TOO_LARGE
             error = Error.INVALID_COMMIT_OFFSET_SIZE if too_large else client_error_for(rejection.error)
-            return rejected_commit(request, self._cache.image, error)
+            response: R = classes.rejected(request, self._cache.image, error)
+            return response
 
         partition = self.partition_for(request.group_id)
         topics = [topic.name for topic in request.topics]
         self._runtime.write_background(
             partition, lambda shard: shard.offset_delete.delete_before_commit(request.group_id, topics)
         )
-        committed = self._runtime.write(
-            partition,
-            lambda shard: shard.offset_commit.commit(request, client.api_version, shard.now_ms(), self._cache.image),
-        )
-        return committed.recover(KafkaError, rejected)
+        return self._runtime.write(partition, commit).recover(KafkaError, rejected)
 
     def start_verification(self, group_id: str, producer: tuple[int, int], *, raises_epochs: bool) -> object:
         """The guard for `txn_offset_commit`, to be taken before the transaction (producer id and epoch) is verified.
@@ -183,23 +194,13 @@ class GroupCoordinator:
         self, request: TxnOffsetCommitRequest, guard: object | None = None
     ) -> Promise[TxnOffsetCommitResponse]:
         """As `offset_commit`, in the transaction of the request's producer. `guard`: from `start_verification`."""
-
-        def rejected(rejection: KafkaError) -> TxnOffsetCommitResponse:
-            too_large = rejection.error in TOO_LARGE
-            error = Error.INVALID_COMMIT_OFFSET_SIZE if too_large else client_error_for(rejection.error)
-            return rejected_txn_commit(request, self._cache.image, error)
-
         if not request.group_id:
-            return Promise.of(rejected(KafkaError(Error.INVALID_GROUP_ID)))
-        partition = self.partition_for(request.group_id)
-        topics = [topic.name for topic in request.topics]
-        self._runtime.write_background(
-            partition, lambda shard: shard.offset_delete.delete_before_commit(request.group_id, topics)
+            return Promise.of(TXN_COMMIT.rejected(request, self._cache.image, Error.INVALID_GROUP_ID))
+        return self._write_offsets(
+            request,
+            TXN_COMMIT,
+            lambda shard: shard.txn_offset_commit.commit(request, shard.now_ms(), self._cache.image, guard),
         )
-        committed = self._runtime.write(
-            partition, lambda shard: shard.txn_offset_commit.commit(request, shard.now_ms(), self._cache.image, guard)
-        )
-        return committed.recover(KafkaError, rejected)
 
     def transaction_rejection(self, partition: int) -> Error:
         """The error with which `complete_transaction` would be rejected now, or NONE."""

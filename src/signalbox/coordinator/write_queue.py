@@ -47,6 +47,11 @@ class Write:
         if not self.promise.is_done:
             self.promise.complete(self.decision.response)
 
+    def conclude(self) -> None:
+        """The log's result of the last batch is known, or there is none."""
+        if self.decision.on_concluded is not None:
+            self.decision.on_concluded()
+
     def fail(self, error: Error) -> None:
         """Call `on_failure`, then fail the response; only the first call has an effect."""
         if self.promise.is_done:
@@ -112,12 +117,15 @@ class WriteQueue:
             pieces = self._builder.pieces(decision.records, decision.atomic) if decision.records else []
         except StringTooLong:
             rejected = Write(decision, 0)
+            rejected.conclude()
             rejected.fail(Error.UNKNOWN_SERVER_ERROR)
             return rejected.promise
         write = Write(decision, len(pieces))
         if self._closed:
+            write.conclude()
             write.fail(Error.NOT_COORDINATOR)
         elif not pieces:
+            write.conclude()
             write.commit()
         else:
             for piece in pieces:
@@ -193,6 +201,7 @@ class WriteQueue:
                 write.error = error
             if write.batches_left:
                 continue
+            write.conclude()
             if write.error is Error.NONE:
                 write.commit()
             else:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from signalbox.common.endpoint import host_port
+from signalbox.common.ids import Grade
 
 
 class Fault(StrEnum):
@@ -41,17 +42,6 @@ class Fault(StrEnum):
     HTTP = "http"
     NOT_KAFKA = "not-kafka"
     VERSIONS = "versions"
-
-
-class Grade(StrEnum):
-    """How the node at the other end was identified."""
-
-    VERIFIED = "A"  # ApiVersions 5 accepted the expected identity
-    SEARCHED = "B"  # ApiVersions 5 rejected the expected identity or had none, and accepted another
-    CONFIGS = "C"  # DescribeConfigs BROKER=<id> succeeded, and is rejected for other ids
-    REJECTED = "R"  # ApiVersions 5 rejected the expected identity; the node is unknown
-    CLUSTER_ONLY = "E"  # only the cluster id is known
-    NONE = "-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

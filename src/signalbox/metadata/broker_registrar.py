@@ -62,6 +62,7 @@ class BrokerRegistrar:
         self._pause_s = 0.0
         self._changed = asyncio.Event()
         self._session_is_lost = False
+        self._is_registered = False
         self._cancel_watch: Callable[[], None] | None = None
         self._keeping: asyncio.Task[None] | None = None
         store.on_session_lost(self._session_lost)
@@ -70,6 +71,13 @@ class BrokerRegistrar:
     def broker_epoch(self) -> int:
         """The epoch of the current registration, -1 before the first."""
         return self._broker_epoch
+
+    def missing_reasons(self) -> list[str]:
+        """Why the cluster does not have this node: it has no session with the metadata store, or its registration is
+        gone. One sentence, or none if it is registered, as far as this process knows."""
+        if self._session_is_lost or not self._store.has_session:
+            return ["the node has no session with the metadata store"]
+        return [] if self._is_registered else ["the node is not registered in the metadata store"]
 
     async def register(self, registration: BrokerRegistration) -> int:
         """Register the node and keep it registered; returns the broker epoch. Needs an open session. BrokerIdTaken."""
@@ -94,7 +102,7 @@ class BrokerRegistrar:
             await asyncio.gather(self._keeping, return_exceptions=True)
 
     def _session_lost(self) -> None:
-        self._session_is_lost = True
+        self._session_is_lost, self._is_registered = True, False
         self._changed.set()
 
     async def _create(self, registration: BrokerRegistration) -> None:
@@ -117,7 +125,7 @@ class BrokerRegistrar:
                         "or stop the other"
                     ) from None
                 await self._wait_for_change(min(left_s, _RETRY_S))
-        self._broker_epoch = results[0].creation_id
+        self._broker_epoch, self._is_registered = results[0].creation_id, True
         self._registered_at_s = asyncio.get_running_loop().time()
         self._on_epoch(self._broker_epoch)
 
@@ -128,7 +136,7 @@ class BrokerRegistrar:
             try:
                 await self._repair(path)
             except SessionLost:
-                self._session_is_lost = True
+                self._session_is_lost, self._is_registered = True, False
                 if not self._renews_session:
                     await asyncio.sleep(_RETRY_S)
                 self._changed.set()
@@ -144,6 +152,7 @@ class BrokerRegistrar:
         self._session_is_lost = False
         entry = await self._store.read(path)
         if entry is None or entry.creation_id != self._broker_epoch:
+            self._is_registered = False
             await self._pause()
             log.info("Registering %s again", path)
             await self._create(self._registration)

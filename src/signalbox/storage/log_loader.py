@@ -21,7 +21,7 @@ from signalbox.storage.last_run import LastRun
 from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.producers.producer_replay import rebuild_transaction_index, replay_producers
+from signalbox.storage.producers.producer_replay import rebuild_transaction_indexes, replay_producers
 from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from signalbox.storage.segments.segment_list import SegmentList
 from signalbox.storage.segments.segment_scan import scan_batches
@@ -138,11 +138,11 @@ def _recover(body: LogBody, last_run: LastRun) -> int:
     end_before = max(end_before, end_offset)
     if batches.corrupt_from is not None:
         end_offset = body.truncate_to(batches.corrupt_from, batches.corrupt_place)
-    for segment in batches.segments_with_markers:
-        if segment in segments and segment.size:
-            rebuild_transaction_index(body.directory.disk.file_system, body.folder, segments, segment)
-            segment.transaction_index.save(body.directory.disk.file_system)
-            body.may_have_aborted = True
+    with_markers = [segment for segment in batches.segments_with_markers if segment in segments and segment.size]
+    rebuild_transaction_indexes(body.directory.disk.file_system, body.folder, segments, with_markers)
+    for segment in with_markers:
+        segment.transaction_index.save(body.directory.disk.file_system)
+        body.may_have_aborted = True
     if body.epochs.epochs != epochs_before:
         body.epochs.save()
     dropped, lost_bytes = segments_before - len(segments), bytes_before - segments.size_bytes()

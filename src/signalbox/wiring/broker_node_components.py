@@ -79,7 +79,11 @@ def build_broker_node(context: NodeContext) -> BrokerNodeComponents:
     version = VERSION_WITH_FEATURES if inter_broker_protocol(config).registers_features else VERSION_WITHOUT_FEATURES
     registrar = BrokerRegistrar(store, context.epochs.registered, registration_version=version)
     advertised_check, health = _build_advertised_check(context), Health(config.node_id, context.cluster_id)
-    health.reasons += [partial(_not_alive_reasons, context), advertised_check.not_ready_reasons]
+    health.reasons += [
+        registrar.missing_reasons,
+        partial(_not_alive_reasons, context),
+        advertised_check.not_ready_reasons,
+    ]
     health.addresses = lambda: advertised_check.states
     return BrokerNodeComponents(
         context=context,

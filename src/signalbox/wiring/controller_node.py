@@ -120,7 +120,8 @@ def build_controller_node(context: NodeContext) -> ControllerNodeComponents:
     )
     lookup.on_change = channel.controller_changed
     router = _router(context, controller)
-    health = Health(context.config.node_id, context.cluster_id)
+    registrar = BrokerRegistrar(context.store, context.epochs.registered, path_of=controller_id_path)
+    health = Health(context.config.node_id, context.cluster_id, reasons=[registrar.missing_reasons])
     locator = AuditTopicLocator(context.store, context.config, security.peers)
     return ControllerNodeComponents(
         context=context,
@@ -131,7 +132,7 @@ def build_controller_node(context: NodeContext) -> ControllerNodeComponents:
         peers=peers,
         router=router,
         server=build_server(context, router, None),
-        registrar=BrokerRegistrar(context.store, context.epochs.registered, path_of=controller_id_path),
+        registrar=registrar,
         audit_delivery=TopicDelivery(locator.settings, locator.find, context.scheduler),
         health=health,
         metrics_page=build_metrics_page(context, health),

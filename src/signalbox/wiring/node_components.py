@@ -21,6 +21,7 @@ from signalbox.server.audit_delivery import AuditWriter, TopicDelivery
 from signalbox.server.housekeeping import Chore, Housekeeping
 from signalbox.server.metrics.health_pages import Health
 from signalbox.server.metrics.metrics_page import MetricsPage
+from signalbox.server.metrics.page_thread import PageThread
 from signalbox.server.scrubbing import Scrubbing
 from signalbox.server.telemetry import Telemetry
 from signalbox.transport.data_loop import DataLoop
@@ -42,7 +43,7 @@ class NodeComponents:
     registrar: BrokerRegistrar
     audit_delivery: TopicDelivery
     health: Health
-    metrics_page: MetricsPage | None
+    metrics_page: PageThread | None
 
     @property
     def cluster_id(self) -> str:
@@ -87,12 +88,12 @@ def build_server(context: NodeContext, router: Router, fast_path: FastPath | Non
     return SocketServer(security.listeners.table, security.listeners.network, ports, context.data_loop)
 
 
-def build_metrics_page(context: NodeContext, health: Health) -> MetricsPage | None:
+def build_metrics_page(context: NodeContext, health: Health) -> PageThread | None:
     """None with signalbox.metrics.http.port=-1."""
     host, port = context.config["signalbox.metrics.http.host"], context.config["signalbox.metrics.http.port"]
     if port < 0:
         return None
-    return MetricsPage(context.telemetry.metrics, host, port, context.scheduler, health.pages())
+    return PageThread(MetricsPage(context.telemetry.metrics, host, port, context.scheduler), health)
 
 
 def metrics_page_component(node: NodeComponents) -> list[Component]:

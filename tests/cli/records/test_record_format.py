@@ -7,7 +7,7 @@ import json
 import pytest
 
 from signalbox.cli.records.record_format import compile_format, record_as_json
-from signalbox.client.consumer import ConsumedRecord
+from signalbox.client.fetch_exchange import ConsumedRecord
 
 RECORD = ConsumedRecord("t", 3, 7, 1234, b"key", b"value", (("a", b"1"), ("b", None)))
 TOMBSTONE = ConsumedRecord("t", 3, 8, 1234, None, None, ())

@@ -6,10 +6,12 @@ import pytest
 
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.offset_admin import EARLIEST
+from signalbox.client.failures import ClientFailure
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsResponse
+from signalbox.protocol.messages.list_offsets import ListOffsetsResponse
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.client.test_admin import with_admin
@@ -43,5 +45,25 @@ def test_records_are_deleted_up_to_an_offset() -> None:
         assert await admin.delete_records({PARTITION: 3}) == {PARTITION: 3}
         with pytest.raises(KafkaError, match="t1-0"):
             await admin.delete_records({PARTITION: 99})
+
+    with_admin(test)
+
+
+def test_a_response_without_the_partition_is_no_answer() -> None:
+    async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
+        row = ListOffsetsResponse.ListOffsetsPartitionResponse
+        topic = ListOffsetsResponse.ListOffsetsTopicResponse
+        responses = [
+            ListOffsetsResponse(topics=[]),
+            ListOffsetsResponse(topics=[topic(name="t1", partitions=[])]),
+            ListOffsetsResponse(topics=[topic(name="t1", partitions=[row(partition_index=1, offset=77)])]),
+            ListOffsetsResponse(topics=[topic(name="t2", partitions=[row(partition_index=0, offset=77)])]),
+            ListOffsetsResponse(topics=[topic(name="t1", partitions=[row(partition_index=0, offset=5)])]),
+        ]
+        cluster.brokers[1].scripts[ApiKey.LIST_OFFSETS] = lambda request, version: responses.pop(0)
+        assert await admin.list_offsets([PARTITION], timeout_ms=40_000) == {PARTITION: 5}
+        cluster.brokers[1].scripts[ApiKey.LIST_OFFSETS] = lambda request, version: ListOffsetsResponse(topics=[])
+        with pytest.raises(ClientFailure, match="the broker did not answer for t1-0"):
+            await admin.list_offsets([PARTITION], timeout_ms=30)
 
     with_admin(test)

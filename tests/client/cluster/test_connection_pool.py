@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,9 @@ from signalbox.client.cluster.connection_pool import ConnectionPool
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address, Identity, Node, Purpose
 from signalbox.client.failures import ConnectFailed
+from signalbox.protocol.api_table import ApiKey
 from tests.client.loopback_cluster import LoopbackCluster
+from tests.waiting import until_true
 
 
 def with_pool(test: Callable[[LoopbackCluster, ConnectionPool, Node], Awaitable[None]]) -> None:
@@ -83,5 +86,23 @@ def test_an_attempt_that_is_dropped_fails_for_those_who_wait_and_may_be_repeated
         with pytest.raises(ConnectFailed, match="cancelled"):
             await waiting
         assert (await pool.get(node)).is_open
+
+    with_pool(test)
+
+
+def test_after_the_end_no_attempt_to_connect_is_under_way() -> None:
+    async def test(cluster: LoopbackCluster, pool: ConnectionPool, node: Node) -> None:
+        async def stall(request: Any, version: int) -> None:
+            await asyncio.Event().wait()
+
+        cluster.brokers[1].scripts[ApiKey.API_VERSIONS] = stall
+        before = asyncio.all_tasks()
+        waiting = asyncio.create_task(pool.get(node))
+        await until_true(lambda: bool(cluster.brokers[1].seen(ApiKey.API_VERSIONS)))
+        await pool.close("the test is over")
+        attempts = [task for task in asyncio.all_tasks() - before if "_connect" in str(task.get_coro())]
+        assert attempts == []
+        with pytest.raises(ConnectFailed, match="cancelled while connecting"):
+            await waiting
 
     with_pool(test)

@@ -9,6 +9,7 @@ from signalbox.client.cluster.rebootstrap import RecoveryPolicy
 from signalbox.client.cluster.rebootstrap_table import Phase
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Purpose
+from signalbox.client.failures import ChannelClosed, ConnectFailed
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.metadata import MetadataRequest
@@ -169,3 +170,79 @@ def test_requested_topics_stay_in_later_metadata_requests() -> None:
         assert Purpose.METADATA in keys
 
     with_client(test)
+
+
+def test_an_address_that_cannot_exist_does_not_end_the_updates() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        seen = client.metadata_updater
+        cluster.advertised[1] = ("127.0.0.1", 70_000)
+        await until_true(lambda: bool(client.view.nodes))
+        seen.refresh_soon(["t1"])
+        with pytest.raises(ConnectFailed, match="70000 is no port"):
+            await client.request(1, NO_TOPICS)
+        cluster.advertised[1] = cluster.brokers[1].address
+        assert (await client.topic("t1", timeout_ms=40_000)).name == "t1"
+        await client.request_any(NO_TOPICS, timeout_ms=40_000)
+
+    with_client(test, size=1)
+
+
+def test_a_node_that_accepts_and_never_answers_does_not_hold_up_the_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signalbox.client.cluster.metadata_updater._METADATA_TIMEOUT_MS", 50)
+
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await until_true(lambda: bool(client.view.nodes))
+        released = asyncio.Event()
+
+        async def stall(request: Any, version: int) -> None:
+            await released.wait()
+
+        for node_id in (1, 2):
+            cluster.brokers[node_id].scripts[ApiKey.API_VERSIONS] = stall
+        async with asyncio.timeout(30):
+            assert (await client.topic("t1", timeout_ms=50_000)).name == "t1"
+        released.set()
+
+    with_client(test, connect_timeout_ms=50_000)
+
+
+def test_a_partition_without_a_leader_does_not_cause_a_request_per_round_trip() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        def requested() -> int:
+            return sum(bool(row.topics) for broker in cluster.brokers.values() for row in broker.seen(ApiKey.METADATA))
+
+        await client.topic("t1")
+        before = requested()
+        for _ in range(30):
+            client.metadata_updater.refresh_soon(["t1"])
+            await client.request(1, NO_TOPICS)
+        assert requested() == before
+        await client.topic("t2")  # a topic that is new to the client is requested at once
+        assert requested() == before + 1
+
+    with_client(test, retry_backoff_ms=50_000, retry_backoff_max_ms=50_000)
+
+
+def test_the_end_of_the_client_ends_calls_and_attempts_to_connect() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await until_true(lambda: bool(client.view.nodes))
+        released = asyncio.Event()
+
+        async def stall(request: Any, version: int) -> None:
+            await released.wait()
+
+        cluster.brokers[1].scripts[ApiKey.API_VERSIONS] = stall
+        before = asyncio.all_tasks()
+        topic = asyncio.create_task(client.topic("no-such-topic", timeout_ms=50_000))
+        request = asyncio.create_task(client.request(1, NO_TOPICS, timeout_ms=50_000))
+        await until_true(lambda: cluster.brokers[1].connections > 0 and "no-such-topic" in client.view.topics)
+        await client.close()
+        async with asyncio.timeout(30):
+            with pytest.raises(ChannelClosed, match="the client is closed"):
+                await topic
+            with pytest.raises(ConnectFailed):
+                await request
+        assert not [task for task in asyncio.all_tasks() - before if "connect" in str(task.get_coro())]
+        released.set()
+
+    with_client(test, connect_timeout_ms=50_000, allow_auto_create_topics=True)

@@ -60,3 +60,16 @@ def test_an_old_rejection_expires() -> None:
     assert quarantine.note_rejection(ROUTE, 0).rejections == 1
     assert quarantine.note_rejection(ROUTE, 1_000).rejections == 2
     assert quarantine.note_rejection(ROUTE, 1_001 + FORGET_AFTER_MS).rejections == 1
+
+
+def test_a_probe_that_is_under_way_is_not_due() -> None:
+    quarantine = Quarantine(max_probe_interval_ms=500)
+    quarantine.note_rejection(ROUTE, 0)
+    quarantine.add(ROUTE, 0)
+    quarantine.take_seed_refresh(0)
+    quarantine.probe_begun(ROUTE)
+    assert (quarantine.due_probes(1e9), quarantine.next_event_ms()) == ([], 1_000), "the next request to a seed"
+    quarantine.add(ROUTE, 2_000)
+    assert quarantine.routes[ROUTE].probe_at_ms == 2_100
+    quarantine.postpone_probe(ROUTE, 2_100)
+    assert (quarantine.due_probes(2_599), quarantine.due_probes(2_600)) == ([], [ROUTE])

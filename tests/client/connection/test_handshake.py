@@ -4,6 +4,8 @@ closes them before, without losing a request (KIP-368)."""
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -34,7 +36,7 @@ from signalbox.security.oauth.login_token import TokenUnavailable
 from signalbox.security.sasl.oauthbearer import OAuthBearerClientExchange
 from signalbox.transport.data_loop import DataLoop
 from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
-from tests.waiting import until_true
+from tests.waiting import settle, until_true
 
 ADDRESS, WHO = Address("h", 9092), Identity("c", 1)
 
@@ -199,13 +201,28 @@ def test_an_idle_connection_is_left() -> None:
 
 
 @pytest.mark.spec("L7")
-def test_a_session_without_an_end_stays() -> None:
+@pytest.mark.parametrize("lifetime_ms", [0, -1])
+def test_a_session_without_an_end_stays(lifetime_ms: int) -> None:
     async def test(broker: LoopbackBroker) -> None:
         connection = await connect(Address(*broker.address), SECURED)
+        await connection.request(MetadataRequest(topics=[]))
         assert not connection.leaving
         connection.close()
 
-    with_broker(0, test)
+    with_broker(lifetime_ms, test)
+
+
+def test_a_closed_connection_is_not_kept_until_the_end_of_its_session() -> None:
+    async def test(broker: LoopbackBroker) -> None:
+        connection = await connect(Address(*broker.address), SECURED)
+        kept = weakref.ref(connection)
+        connection.close()
+        del connection
+        await settle()
+        gc.collect()
+        assert kept() is None
+
+    with_broker(3_600_000, test)
 
 
 @pytest.mark.spec("L7")

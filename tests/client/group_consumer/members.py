@@ -12,7 +12,8 @@ from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster.metadata_updater import MetadataUpdater
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.consumer import ConsumedRecord, ConsumerSettings
+from signalbox.client.consumer import ConsumerSettings
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
 from signalbox.client.producer import Producer

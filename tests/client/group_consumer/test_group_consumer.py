@@ -11,8 +11,9 @@ import pytest
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.consumer import ConsumedRecord, ConsumerSettings
+from signalbox.client.consumer import ConsumerSettings
 from signalbox.client.failures import NoCommittedOffset
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.rejections import AuthorizationFailed, CommitFailed, InvalidTopic, MemberFenced

@@ -220,3 +220,27 @@ def test_a_final_error_is_raised(error: Error, kind: type[ClientFailure]) -> Non
             await rebalance.run(frozenset({"t1"}), NOTHING)
 
     with_rebalance(test)
+
+
+@pytest.mark.parametrize("sends", ["another protocol", "an assignment of one byte"])
+def test_what_a_coordinator_must_not_send_is_a_final_error(sends: str) -> None:
+    async def test(coordinator: ScriptedCoordinator, rebalance: Rebalance, membership: Membership) -> None:
+        scripts = coordinator.cluster.brokers[1].scripts
+        join = scripts[ApiKey.JOIN_GROUP]
+
+        def with_another_protocol(request: Any, version: int) -> Any:
+            response = join(request, version)
+            response.protocol_name = "of-another-client"
+            return response
+
+        if sends == "another protocol":
+            coordinator.leads = True
+            scripts[ApiKey.JOIN_GROUP] = with_another_protocol
+        else:
+            coordinator.assignment = b"\0"
+        with pytest.raises(RequestRejected, match=r"of-another-client|the assignment is not readable") as rejection:
+            await rebalance.run(frozenset({"t1"}), NOTHING)
+        assert rejection.value.error == Error.INCONSISTENT_GROUP_PROTOCOL
+        assert membership.needs_join
+
+    with_rebalance(test)

@@ -193,6 +193,53 @@ def test_a_closed_consumer_is_closed() -> None:
         await member.consumer.close()
         assert len(coordinator.seen(ApiKey.LEAVE_GROUP)) == 1
         with pytest.raises(RuntimeError, match="the consumer is closed"):
-            await member.consumer.poll()
+            member.consumer.subscribe(["three"])
+        for call in (
+            member.consumer.poll(),
+            member.consumer.commit({P0: 1}),
+            member.consumer.committed([P0]),
+            member.consumer.seek(P0, 0),
+            member.consumer.unsubscribe(),
+        ):
+            with pytest.raises(RuntimeError, match="the consumer is closed"):
+                await call
+
+    with_member(test)
+
+
+@pytest.mark.spec("R10")
+@pytest.mark.parametrize("silent", [(ApiKey.OFFSET_COMMIT,), (ApiKey.OFFSET_COMMIT, ApiKey.LEAVE_GROUP)])
+def test_a_coordinator_that_never_answers_does_not_hold_up_the_end(silent: tuple[ApiKey, ...]) -> None:
+    async def test(coordinator: ScriptedCoordinator, member: Member) -> None:
+        released = asyncio.Event()
+
+        async def stall(request: Any, version: int) -> None:
+            await released.wait()
+
+        await poll_until(member, lambda: member.has == "0 1")
+        await member.consumer.commit({P0: 0})  # so that there is a connection for the commit at the end
+        coordinator.cluster.brokers[1].scripts.update(dict.fromkeys(silent, stall))
+        async with asyncio.timeout(30):
+            await member.consumer.close(timeout_ms=100)
+        assert (member.has, member.events[-1]) == ("", "revoked 0 1")
+        released.set()
+
+    with_member(test)
+
+
+@pytest.mark.spec("R10")
+def test_the_offsets_of_a_topic_that_was_deleted_are_not_committed_at_the_end() -> None:
+    """The coordinator does not know its partitions, which is retriable: it would hold up the rebalance or the end."""
+
+    async def test(coordinator: ScriptedCoordinator, member: Member) -> None:
+        await poll_until(member, lambda: member.has == "0 1")
+        fill(coordinator.cluster, "three", b"0")
+        await poll_until(member, lambda: member.values == [b"0"])
+        del coordinator.cluster.topics["three"]
+        member.consumer._client.metadata_updater.refresh_soon(["another"])
+        await until_true(lambda: "another" in member.consumer._client.view.topics)
+        await member.consumer.close()
+        assert not coordinator.seen(ApiKey.OFFSET_COMMIT)
+        assert coordinator.seen(ApiKey.LEAVE_GROUP)
 
     with_member(test)

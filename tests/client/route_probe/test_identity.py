@@ -10,7 +10,7 @@ from signalbox.client.connection.connection import connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.route_probe.identity import Identified, confirms, identify
-from signalbox.client.route_probe.route_evidence import Grade
+from signalbox.common.ids import Grade
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsResponse

@@ -16,8 +16,9 @@ from signalbox.client.admin_apis.offset_admin import EARLIEST
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Address
-from signalbox.client.consumer import ConsumedRecord, Consumer, ConsumerSettings
+from signalbox.client.consumer import Consumer, ConsumerSettings
 from signalbox.client.failures import ClientFailure
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.producer import Producer, ProducerSettings
 from signalbox.client.sender.producer_batch import RecordMetadata
 from signalbox.common.ids import TopicPartition

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import inspect
 from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
 from signalbox.client.admin_apis.topic_admin import NewTopic
+from signalbox.client.consumer import Consumer
+from signalbox.client.group_consumer.group_consumer import GroupConsumer
 from signalbox.client.sync.sync_client import SyncClient
+from signalbox.client.sync.sync_consumer import SyncConsumer
+from signalbox.client.sync.sync_group_consumer import SyncGroupConsumer
 from signalbox.common.ids import TopicPartition
 
 
@@ -35,3 +41,29 @@ def test_a_consumer_by_assignment(client: SyncClient, monkeypatch: pytest.Monkey
         assert consumer.poll(50) == []
         consumer.resume([zero])
         assert [row.value for row in consumer.poll(10_000)] == [b"2"]
+        assert consumer.paused == frozenset()
+        assert consumer.metrics()["records-consumed-total"] == 3
+    with pytest.raises(RuntimeError, match="the consumer is closed"):
+        consumer.poll(50)
+
+
+# for the group consumer and interrupted polls; `SyncClient` makes the consumers in place of `of`
+INTERNAL = {"add", "give_back", "of", "offset_at", "positions", "remove", "take", "wait_for_records"}
+
+
+def public(kind: type) -> set[str]:
+    return {name for name in dir(kind) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize(("face", "consumer"), [(SyncConsumer, Consumer), (SyncGroupConsumer, GroupConsumer)])
+def test_every_public_method_is_there_without_an_event_loop(face: type, consumer: type) -> None:
+    assert public(face) == public(consumer) - INTERNAL
+
+
+@pytest.mark.parametrize(("face", "consumer"), [(SyncConsumer, Consumer), (SyncGroupConsumer, GroupConsumer)])
+def test_the_parameters_are_the_same(face: Any, consumer: Any) -> None:
+    for name in public(face):
+        ours, theirs = (inspect.getattr_static(kind, name) for kind in (face, consumer))
+        assert isinstance(ours, property) == isinstance(theirs, property), name
+        if not isinstance(ours, property):
+            assert list(inspect.signature(ours).parameters) == list(inspect.signature(theirs).parameters), name

@@ -6,7 +6,8 @@ from concurrent.futures import Future
 import pytest
 
 from signalbox.client.admin_apis.topic_admin import NewTopic
-from signalbox.client.consumer import ConsumedRecord, ConsumerSettings
+from signalbox.client.consumer import ConsumerSettings
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.sync.sync_client import SyncClient
 from signalbox.client.sync.sync_group_consumer import SyncGroupConsumer, SyncRebalanceListener

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from tests.coordinator.bench import CLIENT, Bench, BenchCall, settle, transcript
 
+from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.config_rows import GroupSettings
-from signalbox.coordinator.group.offset_commit import utf16_length
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
 
@@ -86,10 +86,6 @@ async def test_metadata_that_is_too_long_is_rejected_alone(length: int) -> None:
     await settle()
     assert errors(commit) == [Error.NONE if length == 4 else Error.OFFSET_METADATA_TOO_LARGE]
     assert bool(bench.offsets()) == (length == 4)
-
-
-def test_lengths_count_as_java_counts_them() -> None:
-    assert [utf16_length(text) for text in ("", "abc", "äöü", "\U0001f600")] == [0, 3, 3, 2]
 
 
 @transcript
@@ -175,6 +171,49 @@ async def test_a_batch_in_the_log_is_replayed_although_the_client_gets_an_error(
     await settle()
     assert errors(commit) == [Error.COORDINATOR_NOT_AVAILABLE]
     assert bench.offsets() == {("t", 0): 5}
+
+
+@pytest.mark.parametrize("is_transactional", [False, True])
+@transcript
+async def test_a_commit_that_timed_out_is_deleted_with_its_group(is_transactional: bool) -> None:
+    """Its record comes after the response, but before the deletion in the log: nothing of it may come back."""
+    bench = await Bench().start()
+    bench.commit({("t", 1): 1})
+    await settle()
+    bench.log.held = True
+    late = bench.txn_commit({("t", 0): 5}) if is_transactional else bench.commit({("t", 0): 5})
+    await settle()
+    await bench.pass_time(5_000)
+    assert errors(late) == [Error.COORDINATOR_NOT_AVAILABLE]
+    bench.runtime.write(0, lambda shard: shard.expiry.delete("g"))
+    await settle()
+    bench.log.commit_all()
+    bench.log.held = False
+    await settle()
+    await bench.end_transaction(True)
+    assert bench.offsets() == {}
+    assert len(bench.shard.groups) == (1 if is_transactional else 0), (
+        "an open transaction keeps the group till it expires"
+    )
+    successor = await bench.fail_over(2)
+    assert (successor.offsets(), len(successor.shard.groups)) == ({}, 0)
+
+
+@pytest.mark.parametrize("error", [Error.NONE, Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND, Error.KAFKA_STORAGE_ERROR])
+@transcript
+async def test_a_commit_is_coming_until_the_result_of_the_log_is_known(error: Error) -> None:
+    bench = await Bench().start()
+    bench.log.held = True
+    bench.commit({("t", 0): 5})
+    await settle()
+    await bench.pass_time(5_000)
+    assert bench.shard.offsets.is_coming("g", TopicPartition("t", 0))
+    if error is Error.NONE:
+        bench.log.commit_all()
+    else:
+        bench.log.fail_all(KafkaError(error))
+    await settle()
+    assert not bench.shard.offsets.is_coming("g", TopicPartition("t", 0))
 
 
 def commit_by_id(bench: Bench, topic_id: bytes, partition: int = 3) -> BenchCall:

@@ -31,7 +31,6 @@ def test_what_is_on_its_way_is_known_until_every_write_has_ended() -> None:
     second = store.begin("g", [T1, T0])
     assert sorted(store.known_or_coming("g")) == [T0, T1]
     first()
-    first()
     assert store.is_coming("g", T1)
     second()
     assert not store.is_coming("g", T1)

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.coordinator.group.test_offset_store import T0, T1, U0, at
 
+from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.group.offset_store import OffsetStore
+from signalbox.coordinator.group.pending_offsets import PendingOffsets
 
 pytestmark = pytest.mark.spec("D5")
 
@@ -77,3 +81,25 @@ def test_groups_with_a_topic_include_those_with_pending_offsets() -> None:
     store = OffsetStore()
     store.pending.put(7, "g", T0, at(1))
     assert list(store.groups_with_topic("t")) == ["g"]
+
+
+def test_a_commit_does_not_look_at_the_transactions_of_other_partitions() -> None:
+    """A group with very many open transactions must not make each commit slow."""
+    pending = PendingOffsets()
+    looked_up = list[int]()
+
+    class Counting(dict[int, Any]):
+        def __getitem__(self, producer_id: int) -> Any:
+            looked_up.append(producer_id)
+            return super().__getitem__(producer_id)
+
+    for number in range(100):
+        pending.put(number, "g", TopicPartition("t", number), at(number))
+    pending._by_producer = Counting(pending._by_producer)
+    pending.supersede("g", TopicPartition("t", 7))
+    assert looked_up == [7]
+    assert pending.is_unstable("g", TopicPartition("t", 7))
+    assert len(pending.partitions("g")) == 99
+    for number in range(100):
+        pending.end(number, committed=False)
+    assert not pending.has_group("g")

@@ -115,6 +115,14 @@ class ShardBench:
         return self.shard.add_partitions.add(NAME, producer, partitions, version)
 
 
+def fail(decision: Decision[Any], error: Error = Error.NOT_ENOUGH_REPLICAS) -> None:
+    """The write of the decision fails; after a timeout its result is open."""
+    if error is not Error.REQUEST_TIMED_OUT and decision.on_concluded is not None:
+        decision.on_concluded()
+    if decision.on_failure is not None:
+        decision.on_failure(error)
+
+
 def written(decisions: Iterable[Decision[None]]) -> list[Decision[None]]:
     """The decisions that write something."""
     return [decision for decision in decisions if decision.records]

@@ -4,7 +4,7 @@ it while markers are being written."""
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.transaction.shards import NAME, P0, ShardBench, error_of
+from tests.coordinator.transaction.shards import NAME, P0, ShardBench, error_of, fail
 
 from signalbox.coordinator.transaction.transaction_state import TransactionState as S
 from signalbox.coordinator.transaction.transactional_id import MAX_EPOCH
@@ -130,8 +130,7 @@ def test_no_markers_without_the_record() -> None:
     bench = ShardBench()
     bench.holds(state=S.ONGOING)
     decision = bench.end(COMMIT)
-    assert decision.on_failure is not None
-    decision.on_failure(Error.NOT_ENOUGH_REPLICAS)
+    fail(decision)
     assert bench.markers == []
     bench.commit(bench.end(COMMIT))
     assert len(bench.markers) == 1

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.transaction.shards import NAME, P0, ShardBench, written
+from tests.coordinator.transaction.shards import NAME, P0, ShardBench, fail, written
 
 from signalbox.coordinator.transaction.transaction_state import TransactionState as S
-from signalbox.protocol.error_table import Error
 
 pytestmark = pytest.mark.spec("D5")
 
@@ -28,8 +27,7 @@ def test_a_completion_that_is_not_written_is_retried() -> None:
     bench = ShardBench()
     prepared = bench.holds(state=S.PREPARE_ABORT)
     decision = bench.shard.prepared.complete(NAME, prepared)
-    assert decision.on_failure is not None
-    decision.on_failure(Error.NOT_ENOUGH_REPLICAS)
+    fail(decision)
     bench.commit(bench.timer.expire())
     assert bench.current.state is S.COMPLETE_ABORT
 
@@ -51,8 +49,7 @@ def test_a_prepared_record_that_is_not_written_after_a_load_is_retried() -> None
     bench = ShardBench()
     prepared = bench.holds(state=S.PREPARE_COMMIT)
     (again,) = written(bench.shard.prepared.write_again())
-    assert again.on_failure is not None
-    again.on_failure(Error.NOT_ENOUGH_REPLICAS)
+    fail(again)
     assert bench.shard.prepared.retrying == 1
     bench.commit(bench.timer.expire())
     assert (bench.markers, bench.shard.prepared.retrying) == ([prepared], 0)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.transaction.shards import NAME, P0, TIMEOUT_MS, ShardBench, error_of, written
+from tests.coordinator.transaction.shards import NAME, P0, TIMEOUT_MS, ShardBench, error_of, fail, written
 
 from signalbox.coordinator.transaction.transaction_state import EXPIRING_STATES, TransactionState
 from signalbox.coordinator.transaction.transactional_id import MAX_EPOCH
@@ -51,10 +51,15 @@ def test_a_transaction_that_times_out_at_the_last_epoch_takes_a_new_producer_id(
 
 def test_every_transactional_id_is_a_piece_of_work_of_its_own() -> None:
     bench = ShardBench()
-    for name in ("a", "b", "c"):
-        bench.shard.ids.replay(name, bench.holds())
+    states = (TransactionState.EMPTY, TransactionState.ONGOING, TransactionState.PREPARE_ABORT)
+    for name, state in zip("abc", states, strict=True):
+        bench.shard.ids.replay(name, bench.holds(state=state))
     assert len(list(bench.shard.expiry.remove_expired())) == 4
-    assert len(list(bench.shard.abort_timed_out(lambda name: None))) == 8
+    assert [entry.name for entry in bench.shard.ids.open()] == ["b", "orders", "c"]
+    assert len(list(bench.shard.abort_timed_out(lambda name: None))) == 6, "ids without a transaction cost nothing"
+    bench.shard.ids.replay("b", None)
+    bench.shard.ids.replay("c", bench.holds(state=TransactionState.COMPLETE_ABORT))
+    assert bench.shard.ids.open() == []
 
 
 @pytest.mark.parametrize("state", [state for state in TransactionState if state is not TransactionState.ONGOING])
@@ -86,3 +91,26 @@ def test_what_is_being_written_neither_times_out_nor_expires() -> None:
     bench.clock.advance(EXPIRATION_MS)
     assert bench.timed_out() == []
     assert written(bench.shard.expiry.remove_expired()) == []
+
+
+def test_a_tombstone_that_could_not_be_written_is_written_at_the_next_sweep() -> None:
+    """The next search for expired ids is an hour away, and each id that is left costs every broker that loads it."""
+    bench = ShardBench()
+    bench.holds()
+    bench.clock.advance(EXPIRATION_MS)
+    (tombstone,) = written(bench.shard.expiry.remove_expired())
+    fail(tombstone)
+    (again,) = written(bench.shard.abort_timed_out(lambda name: None))
+    assert again.records == tombstone.records
+    bench.commit(again)
+    assert (len(bench.shard.ids), written(bench.shard.expiry.remove_unwritten())) == (0, [])
+
+
+def test_an_id_that_was_used_since_its_tombstone_failed_is_kept() -> None:
+    bench = ShardBench()
+    bench.holds()
+    bench.clock.advance(EXPIRATION_MS)
+    (tombstone,) = written(bench.shard.expiry.remove_expired())
+    fail(tombstone)
+    bench.commit(bench.init())
+    assert written(bench.shard.expiry.remove_unwritten()) == []

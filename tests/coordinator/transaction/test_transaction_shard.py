@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import pytest
 from tests.coordinator.transaction.markers.test_marker_sender import SenderBench
-from tests.coordinator.transaction.shards import NAME, P0, ShardBench, written
+from tests.coordinator.transaction.shards import NAME, P0, ShardBench, fail, written
 from tests.metric_values import metric_values
 
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.coordinator.decision import CoordinatorRecord
 from signalbox.coordinator.transaction.transaction_shard import register_transaction_metrics
 from signalbox.coordinator.transaction.transaction_state import TransactionState
-from signalbox.protocol.error_table import Error
 
 pytestmark = pytest.mark.spec("D5")
 
@@ -48,6 +47,5 @@ def test_what_waits_is_counted_under_kafkas_names() -> None:
     markers.send(P0)
     bench.holds(state=TransactionState.PREPARE_COMMIT)
     (again,) = written(bench.shard.prepared.write_again())
-    assert again.on_failure is not None
-    again.on_failure(Error.NOT_ENOUGH_REPLICAS)
+    fail(again)
     assert [metric_values(registry)[name] for name in names] == [1, 1]

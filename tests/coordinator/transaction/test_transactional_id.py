@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.transaction.shards import NAME, P0, P1, TIMEOUT_MS, error_of
+from tests.coordinator.transaction.shards import NAME, P0, P1, TIMEOUT_MS, error_of, fail
 
 from signalbox.coordinator.transaction.transaction_state import TransactionState
 from signalbox.coordinator.transaction.transactional_id import MAX_EPOCH, Transaction, TransactionalId
@@ -66,9 +66,10 @@ def test_a_failed_write_changes_nothing_and_one_without_acknowledgement_stays_pe
         (Error.REQUEST_TIMED_OUT, TransactionState.ONGOING),
     ):
         decision = entry.write(None, ONGOING)
-        assert decision.on_failure is not None
-        decision.on_failure(error)
+        fail(decision, error)
         assert (entry.current, entry.pending) == (EMPTY, pending)
+    fail(decision, Error.KAFKA_STORAGE_ERROR)
+    assert entry.pending is None, "the log's result is known at last: the record is not in the log"
 
 
 def test_a_transition_outside_the_table_is_rejected() -> None:

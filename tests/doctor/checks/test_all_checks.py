@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import inspect
 
+from signalbox.common.ids import Grade
 from signalbox.doctor.checks import address_lint, certificates, clusters, connections, responses, routes
 from signalbox.doctor.checks.all_checks import EXAMINATION_CHECKS, LISTENER_CHECKS, find
-from signalbox.doctor.observations import Fault, Grade
+from signalbox.doctor.observations import Fault
 from tests.doctor.samples import advertised, connection, examination, failed, listener, seed
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from signalbox.common.ids import Grade
 from signalbox.doctor.checks.routes import check_bootstrap, check_identity_versions, check_nodes
-from signalbox.doctor.observations import Grade
 from tests.doctor.samples import advertised, codes_of, connection, listener, seed
 
 

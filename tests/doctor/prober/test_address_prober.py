@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from signalbox.client.connection.node import Address, Identity
-from signalbox.doctor.observations import AddressObservation, Fault, Grade
+from signalbox.common.ids import Grade
+from signalbox.doctor.observations import AddressObservation, Fault
 from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
 from signalbox.protocol.api_table import ApiKey

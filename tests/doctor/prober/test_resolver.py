@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from signalbox.doctor.prober.resolver import LookupNotBegun, Resolver, Unresolved, is_ip_literal, look_up
+from signalbox.doctor.prober.resolver import LookupNotBegun, Resolver, Unresolved, look_up
 
 
 def test_every_address_of_a_name_is_looked_up_once() -> None:
@@ -52,7 +52,7 @@ def test_a_hundred_names_whose_lookups_hang() -> None:
         return []
 
     async def run() -> list[list[str] | BaseException]:
-        resolver = Resolver(50, lookup, asyncio.get_running_loop().time() + 5)
+        resolver = Resolver(50, lookup, asyncio.get_running_loop().time() + 0.4)
         names = [f"name{index}" for index in range(100)]
         return await asyncio.gather(*(resolver.resolve(name, 1) for name in names), return_exceptions=True)
 
@@ -79,8 +79,3 @@ def test_names_without_an_address(host: str) -> None:
             await Resolver(5_000, (lambda *_: []) if not host else look_up).resolve(host, 1)
 
     asyncio.run(run())
-
-
-def test_literals() -> None:
-    assert all(map(is_ip_literal, ("10.0.0.1", "::1", "fe80::1%eth0")))
-    assert not any(map(is_ip_literal, ("localhost", "", "0")))

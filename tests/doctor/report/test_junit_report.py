@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+from signalbox.common.ids import Grade
 from signalbox.doctor.checks.all_checks import find
-from signalbox.doctor.observations import Grade
 from signalbox.doctor.report.junit_report import junit_report
 from tests.doctor.samples import advertised, connection, examination, listener, seed
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from signalbox.common.ids import Grade
 from signalbox.doctor.checks.all_checks import find
-from signalbox.doctor.observations import Fault, Grade, ListenerObservation
+from signalbox.doctor.observations import Fault, ListenerObservation
 from signalbox.doctor.report.picture import picture
 from tests.doctor.samples import advertised, connection, examination, failed, listener, seed
 

@@ -262,7 +262,7 @@ def test_closing_ends_the_session(show: Show) -> None:
         owner, other = world.participant(), world.participant()
         session_id = await owner.open_session()
         await owner.commit([Create("/mine", of_session=True), Create("/lasting")])
-        assert (await entry(other, "/mine")).session_id == session_id
+        assert ((await entry(other, "/mine")).session_id, owner.has_session) == (session_id, True)
         calls = WatchCalls()
         other.watch("/mine", calls)
         assert await other.read("/mine") is not None
@@ -307,7 +307,7 @@ def test_a_silent_session_is_ended_and_its_writes_rejected(show: Show) -> None:
         assert isinstance(await rejected(owner, Create("/late")), SessionLost)
         async with asyncio.timeout(5):
             await lost.wait()
-        assert await other.read("/late") is None
+        assert (await other.read("/late"), owner.has_session) == (None, False)
 
     show(scenario)
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+from signalbox.client.connection.node import Identity
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.doctor.observations import Examination, Grade
+from signalbox.common.ids import Grade
+from signalbox.doctor.observations import Examination
 from signalbox.metadata.image import EMPTY_IMAGE, BrokerImage, MetadataImage
-from signalbox.server.advertised.address_probes import Prober, addresses_to_check
+from signalbox.server.advertised.address_probes import (
+    LIMITS,
+    NODES_AT_ONCE,
+    AdvertisedAddress,
+    Prober,
+    addresses_to_check,
+    examination_of,
+)
 from signalbox.server.advertised.address_states import RouteState, states_of
 from signalbox.testing.switchboard_thread import SwitchboardThread
 from tests.metric_values import metric_values
@@ -38,7 +51,8 @@ def observed(cluster: SecuredLines) -> Examination:
     context = cluster.nodes[1].components.context
     check = cluster.nodes[1].components.advertised_check
     prober: Prober = check._prober
-    return cluster.run(prober.observe(addresses_to_check(context.cache.image, 1, ("CONTROL",))))
+    addresses = addresses_to_check(context.cache.image, 1, ("CONTROL",))
+    return examination_of(cluster.run(prober.observe(addresses, addresses)), context.cluster_id, datetime.now(UTC))
 
 
 def test_every_address_is_verified_without_a_word_in_the_logs(
@@ -102,3 +116,50 @@ def test_listeners_that_are_left_out_and_a_broker_that_the_metadata_does_not_hav
     rows = addresses_to_check(image_of(1), 1, ())
     assert [str(row.endpoint) for row in rows] == ["CLIENT://host1:9092", "CONTROL://host1:9092"]
     assert addresses_to_check(image_of(2), 1, ()) == addresses_to_check(EMPTY_IMAGE, 1, ()) == []
+
+
+class SilentNodes:
+    """Nodes that accept connections and say nothing; counts the open connections of each."""
+
+    def __init__(self, count: int) -> None:
+        self._open = dict.fromkeys(range(count), 0)
+        self.most_of_a_node = self.most_together = 0
+        self.reached: set[int] = set()
+
+    async def listen(self, node_id: int) -> int:
+        """The port of the node."""
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._open[node_id] += 1
+            self.reached.add(node_id)
+            self.most_of_a_node = max(self.most_of_a_node, self._open[node_id])
+            self.most_together = max(self.most_together, sum(self._open.values()))
+            await reader.read()
+            self._open[node_id] -= 1
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port: int = server.sockets[0].getsockname()[1]
+        return port
+
+
+def test_a_few_nodes_at_a_time_and_a_few_connections_to_each() -> None:
+    async def scenario() -> None:
+        nodes = SilentNodes(6)
+        addresses = []
+        for node_id in range(6):
+            port = await nodes.listen(node_id)
+            addresses += [
+                AdvertisedAddress(node_id, Endpoint(name, "127.0.0.1", port, SecurityProtocol.PLAINTEXT))
+                for name in "ABC"
+            ]
+        peers: Any = None  # is read on listeners with TLS, and where brokers log in
+        prober = Prober(Identity("C", 99), "REPLICATION", peers, replace(LIMITS, timeout_ms=50))
+        observed = await prober.observe(addresses, addresses)
+        assert set(observed) == set(addresses)
+        assert {row.usable for row in observed.values()} == {()}
+        assert nodes.reached == set(range(6))
+        assert nodes.most_of_a_node <= LIMITS.open_connections
+        assert nodes.most_together <= NODES_AT_ONCE * LIMITS.open_connections
+
+    asyncio.run(scenario())

@@ -74,3 +74,20 @@ def test_a_certificate_that_ends_is_reported_although_the_node_is_right(caplog: 
     assert caplog.messages == [
         "Advertised address verified (listener=CLIENT, broker=1, address=h:1): CERTIFICATE_EXPIRED, it has expired"
     ]
+
+
+def test_another_reason_for_the_same_state_is_no_change_and_another_node_is_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The code of a wrong address depends on what was seen of other addresses, that of a silent one varies."""
+    caplog.set_level(logging.INFO)
+    sink = RecordingAuditSink()
+    reports = AddressReports(Identity("C", 1), MetricRegistry(), sink)
+    crossed = row(RouteState.WRONG, code="CROSSED", text="they are exchanged", actual="C/2")
+    other = row(RouteState.WRONG, code="WRONG_NODE", text="node 3 responds", actual="C/3")
+    silent = row(RouteState.UNVERIFIED, code="TIMED_OUT", text="it is silent")
+    for state in (WRONG, crossed, WRONG, other, UNVERIFIED, silent, UNVERIFIED):
+        reports.checked({(1, "CLIENT"): state})
+    assert [event.actual for event in sink.events] == ["C/2", "C/3", ""]
+    assert len(caplog.messages) == 3
+    assert reports.states[1, "CLIENT"].code == "NO_RESPONSE"

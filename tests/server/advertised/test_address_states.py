@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from signalbox.common.ids import Grade
 from signalbox.doctor.observations import (
     AddressObservation,
     Certificate,
@@ -13,7 +14,6 @@ from signalbox.doctor.observations import (
     ConnectionObservation,
     Examination,
     Fault,
-    Grade,
     ListenerObservation,
 )
 from signalbox.server.advertised.address_states import AddressState, RouteState, states_of

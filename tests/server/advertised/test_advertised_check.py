@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
+from signalbox.broker.metrics.metric_registry import MetricRegistry
+from signalbox.client.connection.node import Identity
+from signalbox.common.config.config_table import Value
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from signalbox.common.ids import Grade
+from signalbox.doctor.observations import AddressObservation, ConnectionObservation
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.image import BrokerImage, MetadataImage
+from signalbox.server.advertised.address_probes import AdvertisedAddress
+from signalbox.server.advertised.address_reports import AddressReports
+from signalbox.server.advertised.advertised_check import AdvertisedCheck
 from signalbox.testing.switchboard_thread import SwitchboardThread
+from tests.broker.handler_requests import RecordingAuditSink
 from tests.server.advertised.lined_cluster import LinedCluster
 from tests.waiting import until
 
@@ -45,6 +60,7 @@ def test_a_swap_is_found_and_so_is_its_end(cluster: LinedCluster, caplog: pytest
     cluster.wait_for(1, of=1, state="wrong")
     cluster.wait_for(2, of=2, state="wrong")
     cluster.wait_for(3, of=1, state="wrong")
+    until(lambda: "CROSSED" in cluster.page(1, "ready")[1], "broker 1 has probed broker 2 as well")
     status, text = cluster.page(1, "ready")
     address = ":".join(map(str, cluster.board.line("1").address))
     assert status == 503
@@ -134,3 +150,86 @@ def test_another_cluster_at_the_address_is_named() -> None:
         board.rewire("1", other_board.line("1").address)
         until(lambda: cluster.page(1, "ready")[0] == 503, "it is not ready")
         assert f"node 1 of cluster {other.health(1)['cluster_id']} responds" in cluster.page(1, "ready")[1]
+
+
+class HeldProber:
+    """A prober whose probes end when the test ends them: each is its addresses, and the promise of what is seen."""
+
+    def __init__(self) -> None:
+        self.identity = Identity("C", 1)
+        self.probes: asyncio.Queue[tuple[list[AdvertisedAddress], asyncio.Future[bool]]] = asyncio.Queue()
+
+    async def observe(
+        self, due: Sequence[AdvertisedAddress], known: Sequence[AdvertisedAddress]
+    ) -> dict[AdvertisedAddress, AddressObservation]:
+        end: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self.probes.put_nowait((list(due), end))
+        answers = await end
+        return {row: self._observation(row, answers) for row in due}
+
+    def _observation(self, row: AdvertisedAddress, answers: bool) -> AddressObservation:
+        connection = ConnectionObservation(ip="::1", stage="ready", grade=Grade.VERIFIED, node_id=row.node_id)
+        return AddressObservation(
+            host=row.endpoint.host, port=9092, node_id=row.node_id, connections=(connection,) if answers else ()
+        )
+
+    async def next(self) -> tuple[list[int], asyncio.Future[bool]]:
+        """The nodes of the next probe, and how to end it."""
+        async with asyncio.timeout(60):
+            rows, end = await self.probes.get()
+        return [row.node_id for row in rows], end
+
+
+@asynccontextmanager
+async def held_check(cache: MetadataCache) -> AsyncIterator[tuple[AdvertisedCheck, HeldProber]]:
+    prober: Any = HeldProber()
+    values: dict[str, Value] = {"signalbox.advertised.check": "refuse", "signalbox.advertised.check.interval.ms": 10**9}
+    reports = AddressReports(prober.identity, MetricRegistry(), RecordingAuditSink())
+    check = AdvertisedCheck(cache, prober, reports, lambda: values, None)
+    check.start()
+    yield check, prober
+    await check.stop()
+
+
+def brokers(*node_ids: int) -> MetadataImage:
+    endpoints = {one: {"A": Endpoint("A", f"host{one}", 9092, SecurityProtocol.PLAINTEXT)} for one in node_ids}
+    return MetadataImage({one: BrokerImage(one, None, endpoints[one]) for one in node_ids}, {}, {})
+
+
+def test_own_addresses_are_probed_first_and_again_while_peers_are_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signalbox.server.advertised.probe_schedule.FIRST_RETRY_S", 0.01)
+
+    async def scenario() -> None:
+        cache = MetadataCache()
+        cache._take(brokers(1, 2, 3), set())
+        async with held_check(cache) as (check, prober):
+            nodes, end = await prober.next()
+            assert (nodes, prober.probes.qsize()) == ([1], 0)
+            assert check.not_ready_reasons() == ["the advertised addresses are not checked yet"]
+            end.set_result(False)
+            own, peers = sorted([(await prober.next())[0], (await prober.next())[0]])
+            assert own == [1]
+            assert {2, 3}.issuperset(peers), "at a time of its own each"
+            assert check.not_ready_reasons() == []
+
+    asyncio.run(scenario())
+
+
+def test_a_peer_that_left_while_it_was_probed_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+
+    async def scenario() -> None:
+        cache = MetadataCache()
+        cache._take(brokers(1, 2), set())
+        async with held_check(cache) as (check, prober):
+            (await prober.next())[1].set_result(True)
+            nodes, end = await prober.next()
+            assert nodes == [2]
+            cache._take(brokers(1, 3), set())
+            end.set_result(False)
+            nodes, _ = await prober.next()
+            assert nodes == [3]
+            assert [row.node_id for row in check.states] == [1]
+
+    asyncio.run(scenario())
+    assert not [text for text in caplog.messages if "Advertised address" in text]

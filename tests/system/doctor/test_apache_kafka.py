@@ -11,7 +11,8 @@ import pytest
 from signalbox.client.admin import AdminClient
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.doctor.observations import Examination, Grade
+from signalbox.common.ids import Grade
+from signalbox.doctor.observations import Examination
 from signalbox.testing.switchboard_rewrite import EVERY_ADDRESS_API, WireRewrite
 from tests.doctor.stories.ground import examine_entries, findings_of
 from tests.system.doctor.apache_cluster import MECHANISMS, NODES, PROTOCOLS, ApacheCluster, login

@@ -20,7 +20,8 @@ from signalbox.cli.shell.shared_options import shared
 if TYPE_CHECKING:
     from signalbox.cli.records.start_offsets import Start
     from signalbox.client.cluster_client import ClusterClient
-    from signalbox.client.consumer import ConsumedRecord, Consumer
+    from signalbox.client.consumer import Consumer
+    from signalbox.client.fetch_exchange import ConsumedRecord
     from signalbox.client.group_consumer.group_consumer import GroupConsumer
     from signalbox.common.ids import TopicPartition
 

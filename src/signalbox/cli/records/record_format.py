@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from signalbox.client.consumer import ConsumedRecord
+    from signalbox.client.fetch_exchange import ConsumedRecord
 
 DEFAULT_FORMAT = r"%s\n"
 

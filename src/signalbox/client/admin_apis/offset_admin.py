@@ -37,7 +37,7 @@ class OffsetAdmin(AdminCall):
             request = message_type(
                 replica_id=-1, topics=[message_type.ListOffsetsTopic(name=partition.topic, partitions=[row])]
             )
-            response = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
+            response = await self._at_leader(partition, request, deadline, _topics_of)
             results[partition] = int(response.offset)
         return results
 
@@ -54,17 +54,19 @@ class OffsetAdmin(AdminCall):
                 topics=[message_type.DeleteRecordsTopic(name=partition.topic, partitions=[row])],
                 timeout_ms=self._wire_timeout_ms(left_ms(deadline)),
             )
-            response = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
+            response = await self._at_leader(partition, request, deadline, _topics_of)
             results[partition] = int(response.low_watermark)
         return results
 
-    async def _at_leader(self, partition: TopicPartition, request: Any, deadline: float, row_of: Any) -> Any:
-        """The partition's row in its leader's response; the leader is looked up again before each retry."""
+    async def _at_leader(self, partition: TopicPartition, request: Any, deadline: float, topics_of: Any) -> Any:
+        """The partition's row in its leader's response, whose topics `topics_of` returns; the leader is looked up again
+        before each retry."""
         tries = 0
         while True:
             node = await self.client.leader_of(partition, deadline)
             try:
-                row = row_of(await self.client.request(node.node_id, request, timeout_ms=left_ms(deadline)))
+                response = await self.client.request(node.node_id, request, timeout_ms=left_ms(deadline))
+                row = _row_of(partition, topics_of(response))
                 if row.error_code == Error.NONE:
                     return row
                 rejection: ClientFailure = rejection_of(Error.of(row.error_code), str(partition))
@@ -76,3 +78,16 @@ class OffsetAdmin(AdminCall):
             self.client.metadata_updater.refresh_soon([partition.topic])
             tries += 1
             await self.client.pause(tries, deadline)
+
+
+def _topics_of(response: Any) -> Any:
+    return response.topics
+
+
+def _row_of(partition: TopicPartition, topics: Iterable[Any]) -> Any:
+    """The row of this partition; ClientFailure when a broker leaves it out."""
+    for topic in topics:
+        for row in topic.partitions:
+            if (topic.name, row.partition_index) == partition:
+                return row
+    raise ClientFailure(f"the broker did not answer for {partition}")

@@ -117,7 +117,7 @@ class TransactionAdmin(GroupAdmin, OffsetAdmin):
         for partition in partitions:
             topic = DescribeProducersRequest.TopicRequest(name=partition.topic, partition_indexes=[partition.partition])
             request = DescribeProducersRequest(topics=[topic])
-            row = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
+            row = await self._at_leader(partition, request, deadline, lambda got: got.topics)
             states[partition] = [
                 ProducerState(
                     producer_id=state.producer_id,
@@ -148,9 +148,8 @@ class TransactionAdmin(GroupAdmin, OffsetAdmin):
             coordinator_epoch=max(producer.coordinator_epoch, 0),
         )
         deadline = self.client.deadline(timeout_ms)
-        await self._at_leader(
-            partition, message_type(markers=[marker]), deadline, lambda got: got.markers[0].topics[0].partitions[0]
-        )
+        request = message_type(markers=[marker])
+        await self._at_leader(partition, request, deadline, _topics_of)
 
     async def fence_producers(
         self, transactional_ids: Sequence[str], *, timeout_ms: float | None = None
@@ -169,3 +168,7 @@ class TransactionAdmin(GroupAdmin, OffsetAdmin):
 
         fenced: tuple[int, int] = await self._at_coordinator(name, attempt, timeout_ms, TRANSACTION)
         return fenced
+
+
+def _topics_of(response: Any) -> list[Any]:
+    return [topic for marker in response.markers for topic in marker.topics]

@@ -126,6 +126,12 @@ class ConnectionPool:
             self.drop_node(node_id, reason)
         self._backoffs.clear()
 
+    async def close(self, reason: str) -> None:
+        """Close all connections; returns when no attempt to connect is under way any more."""
+        opening = tuple(self._opening.values())
+        self.drop_all(reason)
+        await asyncio.gather(*opening, return_exceptions=True)
+
     def connections(self) -> list[tuple[ConnectionKey, ClientConnection]]:
         """The open connections with their keys."""
         return [(key, row) for key, row in self._open.items() if row.is_open]

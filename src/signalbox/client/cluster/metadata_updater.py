@@ -11,17 +11,19 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from contextlib import aclosing
+from math import inf
 
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster.bootstrap import Seeds
 from signalbox.client.cluster.connection_pool import ConnectionPool
 from signalbox.client.cluster.metadata_view import MetadataView
 from signalbox.client.cluster.quarantine import Quarantine
+from signalbox.client.cluster.quarantine_probes import QuarantineProbes
 from signalbox.client.cluster.rebootstrap import ClusterIdPolicy, Rebootstrap
 from signalbox.client.cluster.rebootstrap_table import Action, Phase
+from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Node, Purpose
-from signalbox.client.failures import ClientFailure, Misrouted
-from signalbox.client.route_probe.route_prober import RouteProber
+from signalbox.client.failures import ChannelClosed, ClientFailure, ConnectFailed, Misrouted
 from signalbox.common.backoff import Backoff
 from signalbox.protocol.messages.metadata import MetadataRequest
 
@@ -55,9 +57,10 @@ class MetadataUpdater:
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
         self._refresh_at = 0.0
+        self._refreshed_at = -inf  # when Metadata was applied last
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)  # ms
         self._round_robin = 0
-        self._prober = RouteProber(self.rebootstrap, connections, self._probed)
+        self._probes = QuarantineProbes(self.rebootstrap, connections, self._probed)
         self._task = self._loop.create_task(self._run(), name="metadata updater")
         self._task.add_done_callback(_report_death)
 
@@ -77,11 +80,13 @@ class MetadataUpdater:
         return True
 
     def refresh_soon(self, topics: Iterable[str] = ()) -> None:
-        """Request Metadata as soon as the retry backoff allows; `topics` are requested from now on."""
+        """Request Metadata as soon as the retry backoff allows; `topics` are requested from now on. After a response
+        the next request begins a backoff later too: a partition without a leader must not cause one per round trip."""
         fresh = set(topics) - self.topics
         self.topics |= fresh
         now = self._loop.time()
-        self._refresh_at = min(self._refresh_at, now if fresh else now + self._backoff.last / 1000)
+        soon = max(now + self._backoff.last / 1000, self._refreshed_at + self.settings.retry_backoff_ms / 1000)
+        self._refresh_at = min(self._refresh_at, now if fresh else soon)
         self._wake.set()
 
     def request_all_topics(self) -> None:
@@ -132,8 +137,10 @@ class MetadataUpdater:
     async def close(self) -> None:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
-        await self._prober.close()
-        self.pool.drop_all("the client is closed")
+        await self._probes.close()
+        self.final_failure = ChannelClosed("the client is closed")
+        self._notify()  # calls that wait for the view end now
+        await self.pool.close("the client is closed")
 
     # -- the updater's own task
 
@@ -151,7 +158,7 @@ class MetadataUpdater:
     async def _maintain(self) -> None:
         """The cluster is known: probe quarantined nodes, refresh old metadata, sleep."""
         now_ms = self.now_ms()
-        self._prober.start_due_probes(now_ms)
+        self._probes.start_due_probes(now_ms)
         if self.quarantine.take_seed_refresh(now_ms):
             await self._bootstrap()
         elif self._loop.time() >= self._refresh_at:
@@ -205,7 +212,7 @@ class MetadataUpdater:
             return
         request = self._request()
         try:
-            connection = await self.pool.get(node, Purpose.METADATA)
+            connection = await self._connection_to(node)
             response = await connection.request(request, timeout_ms=_METADATA_TIMEOUT_MS)
         except Misrouted:
             self.note_misroute(node, generation)
@@ -217,6 +224,15 @@ class MetadataUpdater:
         else:
             if self._handle_metadata(generation, request, response) is not Action.ADOPT:
                 self._retry_later()
+
+    async def _connection_to(self, node: Node) -> ClientConnection:
+        """A connection to `node`. An attempt that takes longer goes on, but the view does not wait for it."""
+        try:
+            async with asyncio.timeout(_METADATA_TIMEOUT_MS / 1000):
+                return await self.pool.get(node, Purpose.METADATA)
+        except TimeoutError:
+            text = f"no connection within {_METADATA_TIMEOUT_MS} ms"
+            raise ConnectFailed(node.address, "api-versions", text) from None
 
     def _handle_metadata(self, generation: int, request: MetadataRequest, response: object) -> Action:
         """Pass a Metadata response to the state machine and execute its action."""
@@ -235,6 +251,7 @@ class MetadataUpdater:
             self.quarantine.retain({(node.node_id, node.address) for node in self.view.nodes.values()})
             self.final_failure = None
             self._backoff.reset()
+            self._refreshed_at = self._loop.time()
             is_due = self._wants_all_topics and not self.has_all_topics  # asked for while this request was in flight
             self._refresh_at = self._loop.time() + (0 if is_due else self.settings.metadata_max_age_ms / 1000)
             self._notify()

@@ -8,6 +8,7 @@ address at 0, 1, 2, 4 … 60 s. Every other route stays as it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from signalbox.client.connection.node import Address
 from signalbox.common.backoff import Backoff
@@ -59,6 +60,14 @@ class Quarantine:
             rejected.seeds.reset()
             rejected.probes.reset()
         rejected.probe_at_ms = now_ms + rejected.probes.grow()
+
+    def probe_begun(self, route: Route) -> None:
+        """A probe is under way: no other one is due until `add` schedules it."""
+        self.routes[route].probe_at_ms = inf
+
+    def postpone_probe(self, route: Route, now_ms: float) -> None:
+        """The probe that is due cannot begin now."""
+        self.routes[route].probe_at_ms = now_ms + self._max_probe_interval_ms
 
     def release(self, route: Route) -> None:
         """The route was verified: its entry is removed."""

@@ -14,7 +14,13 @@ from typing import Any
 from signalbox.client.client_metrics import Traffic
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.frame_stream import FrameStream
-from signalbox.client.connection.handshake import LEAVING, handshake, login_ready, seconds_until_session_end
+from signalbox.client.connection.handshake import (
+    LEAVING,
+    HandshakeResult,
+    handshake,
+    login_ready,
+    seconds_until_session_end,
+)
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.connection.stream_opener import StreamOpener
 from signalbox.client.connection.wire_frames import ApiRanges, Chunk, api_key_of, decode_response, encode_request
@@ -124,14 +130,19 @@ class ClientConnection:
             try:
                 payload = exchange.send(response)
             except StopIteration as stop:
-                self.api_ranges = stop.value.api_ranges
-                self.verified = stop.value.verified
-                self._correlation_id = stop.value.correlation_id
-                self._stream.limit_frames(self._settings.max_frame_bytes)
-                if stop.value.session_lifetime_ms:
-                    stay_s = seconds_until_session_end(stop.value.session_lifetime_ms)
-                    self._stream.loop.call_later(stay_s, self._leave)
+                self._begin(stop.value)
                 return
+
+    def _begin(self, result: HandshakeResult) -> None:
+        """The connection is ready for requests."""
+        self.api_ranges = result.api_ranges
+        self.verified = result.verified
+        self._correlation_id = result.correlation_id
+        self._stream.limit_frames(self._settings.max_frame_bytes)
+        if result.session_lifetime_ms > 0:
+            stay_s = seconds_until_session_end(result.session_lifetime_ms)
+            timer = self._stream.loop.call_later(stay_s, self._leave)
+            self._stream.closed.add_done_callback(lambda _: timer.cancel())
 
     def _leave(self) -> None:
         """Close as soon as no request is in flight."""

@@ -1,43 +1,39 @@
 """From a host name to an open stream: resolve, TCP to each address in turn, TLS.
 
 Host names are resolved on every connect (KAFKA-12193): the addresses from the start of the client are wrong after
-brokers have moved. IP literals are not looked up, so an ordinary connect between brokers uses no thread.
+brokers have moved. IP literals are not looked up, so an ordinary connect between brokers uses no thread. Of several
+addresses none may use up the time of the connect: a route that drops packets must not hide an address that works.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from ipaddress import ip_address
 
 from signalbox.client.connection.connection_settings import ConnectionSecurity, ConnectionSettings
 from signalbox.client.connection.frame_stream import FrameStream
+from signalbox.client.connection.name_lookup import is_ip_literal, look_up_in_thread
 from signalbox.client.connection.node import Address
 from signalbox.client.failures import ConnectFailed
 from signalbox.transport.socket_address import reject_self_connection, tune
 from signalbox.transport.tls.tls_failure import TlsFailed
 from signalbox.transport.tls.tls_session import TlsSession
 
+_MAX_PORT = 65_535
+
 
 async def resolve(address: Address) -> list[str]:
-    """The current IP addresses of a host name; ConnectFailed when it cannot be resolved."""
-    if _is_ip_literal(address.host):
+    """The current IP addresses of a host name; ConnectFailed when it cannot be resolved, or the port is no port."""
+    if not 0 <= address.port <= _MAX_PORT:  # a server may name any number in Metadata
+        raise ConnectFailed(address, "resolve", f"{address.port} is no port")
+    if is_ip_literal(address.host):
         return [address.host]
     try:
-        addresses = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        return await look_up_in_thread(*address)
     except OSError as error:
         raise ConnectFailed(address, "resolve", f"{address.host} cannot be resolved: {error.strerror}") from error
-    except UnicodeError as error:  # a label that is empty or longer than 63 characters
+    except ValueError as error:  # a label that is empty or longer than 63 characters, a null character
         raise ConnectFailed(address, "resolve", f"{address.host!r} is no host name: {error}") from error
-    return list(dict.fromkeys(str(row[4][0]) for row in addresses))
-
-
-def _is_ip_literal(host: str) -> bool:
-    try:
-        ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
 
 
 class StreamOpener:
@@ -53,9 +49,15 @@ class StreamOpener:
         if ips is None:
             ips = await resolve(self._address)
         last = ConnectFailed(self._address, "resolve", f"{self._address.host} has no address")
-        for ip in ips:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._settings.connect_timeout_ms / 1000
+        for index, ip in enumerate(ips):
+            share_s = max(0.0, end - loop.time()) / (len(ips) - index)
             try:
-                stream = await self._dial_one(ip)
+                async with asyncio.timeout(share_s):
+                    stream = await self._dial_one(ip)
+            except TimeoutError:
+                last = ConnectFailed(self._address, self.stage, f"{ip}: no answer within {share_s * 1000:.0f} ms")
             except TlsFailed as error:
                 last = tls_failed(self._address, self._settings.security, error)
             except OSError as error:

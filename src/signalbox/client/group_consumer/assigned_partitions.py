@@ -20,6 +20,7 @@ from signalbox.client.group_consumer.committed_offsets import CommittedOffsets
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.rejections import is_final
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error
 
 log = logging.getLogger("signalbox.client")
 
@@ -188,8 +189,11 @@ class AssignedPartitions:
             await self._commit(positions, last if deadline is None else min(deadline, last))
 
     async def _commit(self, positions: dict[TopicPartition, int], deadline: float) -> None:
-        try:
-            await self._offsets.commit(positions, deadline)
+        topics = self._client.view.topics
+        deleted = {name for name, row in topics.items() if row.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION}
+        kept = {partition: offset for partition, offset in positions.items() if partition.topic not in deleted}
+        try:  # without deleted topics: the coordinator's error is retriable, and would delay a rebalance or the end
+            await self._offsets.commit(kept, deadline)
         except ClientFailure as failure:
             log.warning("Automatic offset commit of group %s failed: %s", self._settings.group_id, failure)
 

@@ -24,8 +24,9 @@ from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.client_metrics import Metrics
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.consumer import ConsumedRecord, Consumer
+from signalbox.client.consumer import Consumer
 from signalbox.client.failures import ClientFailure
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.assigned_partitions import AssignedPartitions
 from signalbox.client.group_consumer.committed_offsets import CommittedOffsets
 from signalbox.client.group_consumer.group_requests import GroupRequests
@@ -65,7 +66,7 @@ class GroupConsumer:
         self._reason: str | None = None
         self._steps: deque[Callable[[], Awaitable[None]]] = deque()
         self._in_use = False
-        self._closed = False
+        self._closed = self._ended = False
 
     @classmethod
     def of(cls, bootstrap_servers: str, group_id: str, **fields: Any) -> GroupConsumer:
@@ -83,7 +84,8 @@ class GroupConsumer:
 
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
         """Consume these topics, or all that a compiled pattern matches, in place of those before. The next `poll` joins
-        the group."""
+        the group. RuntimeError after `close`, as of every method that changes positions or asks for them."""
+        self._check_open()
         self._subscription.set(topics, listener)
         self._needs_join("the subscription changed")
 
@@ -101,6 +103,10 @@ class GroupConsumer:
     def _needs_join(self, reason: str) -> None:
         self._membership.needs_join = True
         self._reason = reason
+
+    def _check_open(self) -> None:
+        if self._ended:  # the listener may commit while `close` is under way
+            raise RuntimeError("the consumer is closed")
 
     @contextmanager
     def _exclusive(self, method: str) -> Iterator[None]:
@@ -299,6 +305,7 @@ class GroupConsumer:
         """Commit the positions of all partitions, or these offsets: of the next record to read, not of the last one.
 
         CommitFailed when this member may have lost partitions; RequestRejected; DeadlinePassed."""
+        self._check_open()
         chosen = self._consumer.positions() if offsets is None else offsets
         await self._offsets.commit(chosen, self._client.deadline(timeout_ms))
 
@@ -306,10 +313,12 @@ class GroupConsumer:
         self, partitions: Iterable[TopicPartition], *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, CommittedOffset]:
         """The committed offset of each partition that has one."""
+        self._check_open()
         return await self._offsets.committed(partitions, self._client.deadline(timeout_ms))
 
     async def seek(self, partition: TopicPartition, offset: int) -> None:
         """Continue at `offset` (or EARLIEST, LATEST). ValueError when the partition is not assigned."""
+        self._check_open()
         await self._partitions.seek(partition, offset)
 
     def position(self, partition: TopicPartition) -> int:
@@ -337,6 +346,7 @@ class GroupConsumer:
         try:
             await self._end_membership("the consumer is closed", timeout_ms)
         finally:
+            self._ended = True
             await self._partitions.close()
             self._partitions.drop(self.assignment)
             if self._heartbeats is not None:

@@ -22,7 +22,7 @@ from signalbox.client.group_consumer.member_subscription import (
 )
 from signalbox.client.group_consumer.membership import NO_MEMBER_ID, Membership, Reaction, Step, reaction_to
 from signalbox.client.group_consumer.range_assignor import ASSIGNORS, assignors_of
-from signalbox.client.rejections import is_final, rejection_of
+from signalbox.client.rejections import RequestRejected, is_final, rejection_of
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 
@@ -98,8 +98,12 @@ class Rebalance:
         reaction = self._react(Step.SYNC, Error.of(synced.error_code))
         if reaction is not Reaction.ACCEPT:
             return None, reaction
+        try:
+            assigned = decode_assignment(bytes(synced.assignment))
+        except ValueError as error:
+            raise self._inconsistent(Step.SYNC, f"the assignment is not readable: {error}") from error
         membership.synced()
-        return decode_assignment(bytes(synced.assignment)), reaction
+        return assigned, reaction
 
     async def _held_back(self, response: Awaitable[Any]) -> Any:
         """A response for which the coordinator waits until other members have sent their requests."""
@@ -128,17 +132,22 @@ class Rebalance:
                 decode_subscription(row.member_id, row.group_instance_id, bytes(row.metadata)) for row in joined.members
             ]
         except ValueError as error:
-            problem = (
-                f"JoinGroup of group {self._settings.group_id}: the subscription of a member is not readable: {error}"
-            )
-            raise rejection_of(Error.INCONSISTENT_GROUP_PROTOCOL, problem) from error
+            raise self._inconsistent(Step.JOIN, f"the subscription of a member is not readable: {error}") from error
         topics = frozenset(topic for member in members for topic in member.topics)
         counts = await self._partition_counts(topics)
         self._watched, self._assigned_counts = topics, counts
         if joined.skip_assignment:
             return {}
-        assigned = ASSIGNORS[joined.protocol_name].assign(counts, members)
+        assignor = ASSIGNORS.get(joined.protocol_name or "")
+        if assignor is None:
+            raise self._inconsistent(Step.JOIN, f"this member has no assignor {joined.protocol_name!r}")
+        assigned = assignor.assign(counts, members)
         return {member_id: encode_assignment(partitions) for member_id, partitions in assigned.items()}
+
+    def _inconsistent(self, step: Step, problem: str) -> RequestRejected:
+        """The final error for what the coordinator or another member must not send."""
+        text = f"{step.value} of group {self._settings.group_id}: {problem}"
+        return rejection_of(Error.INCONSISTENT_GROUP_PROTOCOL, text)
 
     async def _partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
         """The number of partitions of each topic that exists, when Metadata of all of them has arrived."""

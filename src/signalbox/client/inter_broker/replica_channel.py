@@ -147,7 +147,7 @@ class ReplicaChannel:
         result = await done
         self.api_ranges, self.verified = result.api_ranges, result.verified
         self._correlation_id = result.correlation_id
-        if result.session_lifetime_ms:
+        if result.session_lifetime_ms > 0:
             self._leave_at = self._loop.time() + seconds_until_session_end(result.session_lifetime_ms)
         self._channel.max_frame_bytes = self._settings.max_frame_bytes
         self._channel.on_frame, self._channel.on_closed = self._on_frame, self._closed

@@ -1,1 +1,1 @@
-"""Probes of addresses: which node responds there."""
+"""Which node responds at an address, and what a client knows of its routes."""

@@ -19,7 +19,7 @@ from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Identity
 from signalbox.client.connection.wire_frames import peek_error_code
 from signalbox.client.failures import ClientFailure
-from signalbox.client.route_probe.route_evidence import Grade
+from signalbox.common.ids import Grade
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest

@@ -14,12 +14,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TypeVar
 
 from signalbox.client.admin_apis.group_admin import CommittedOffset
-from signalbox.client.client_metrics import Metrics
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.consumer import ConsumedRecord
+from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.group_consumer import GroupConsumer
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
 from signalbox.client.sync.event_loop_thread import EventLoopThread
+from signalbox.client.sync.sync_consumer import SyncReader
 from signalbox.common.ids import TopicPartition
 
 T = TypeVar("T")
@@ -63,13 +63,12 @@ class _HandedOver(RebalanceListener):
         await ended
 
 
-class SyncGroupConsumer:
+class SyncGroupConsumer(SyncReader[GroupConsumer]):
     """`with client.group_consumer(settings) as consumer:`. For one thread at a time. `client` is its own."""
 
     def __init__(self, thread: EventLoopThread, client: ClusterClient, settings: GroupConsumerSettings) -> None:
-        self._thread = thread
+        super().__init__(thread, GroupConsumer(client, settings, owns_client=True))
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
-        self._consumer = GroupConsumer(client, settings, owns_client=True)
         self._in_use = threading.Lock()
         self._in_loop = asyncio.Lock()  # an interrupted call may still be ending when the next one begins
         self._thread.call(self._consumer.__aenter__)
@@ -89,19 +88,8 @@ class SyncGroupConsumer:
         """As GroupConsumer.unsubscribe."""
         self._call_with_listener(lambda: self._consumer.unsubscribe(timeout_ms=timeout_ms))
 
-    def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
-        """As GroupConsumer.poll. An interrupt (Ctrl-C) loses no record: the next call returns it."""
-        taken: list[ConsumedRecord] = []
-
-        async def poll() -> list[ConsumedRecord]:
-            taken.extend(await self._consumer.poll(timeout_ms, max_records))
-            return taken
-
-        try:
-            return self._call_with_listener(poll)
-        except BaseException:
-            self._thread.schedule(self._consumer.give_back, taken)
-            raise
+    def _polled(self, poll: Callable[[], Awaitable[list[ConsumedRecord]]]) -> list[ConsumedRecord]:
+        return self._call_with_listener(poll)
 
     def commit(
         self,
@@ -112,33 +100,26 @@ class SyncGroupConsumer:
         """As GroupConsumer.commit."""
         self._thread.call(self._consumer.commit, offsets, timeout_ms=timeout_ms)
 
-    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, CommittedOffset]:
+    def committed(
+        self, partitions: Iterable[TopicPartition], *, timeout_ms: float | None = None
+    ) -> dict[TopicPartition, CommittedOffset]:
         """As GroupConsumer.committed."""
-        return self._thread.call(self._consumer.committed, partitions)
-
-    def seek(self, partition: TopicPartition, offset: int) -> None:
-        """As GroupConsumer.seek."""
-        self._thread.call(self._consumer.seek, partition, offset)
-
-    def position(self, partition: TopicPartition) -> int:
-        """As GroupConsumer.position."""
-        return self._thread.run(self._consumer.position, partition)
-
-    def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """As GroupConsumer.pause."""
-        self._thread.run(self._consumer.pause, partitions)
-
-    def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        """As GroupConsumer.resume."""
-        self._thread.run(self._consumer.resume, partitions)
-
-    def metrics(self) -> Metrics:
-        """As GroupConsumer.metrics."""
-        return self._thread.run(self._consumer.metrics)
+        return self._thread.call(self._consumer.committed, partitions, timeout_ms=timeout_ms)
 
     @property
-    def assignment(self) -> frozenset[TopicPartition]:
-        return self._thread.run(lambda: self._consumer.assignment)
+    def subscription(self) -> frozenset[str]:
+        """As GroupConsumer.subscription."""
+        return self._thread.run(lambda: self._consumer.subscription)
+
+    @property
+    def member_id(self) -> str:
+        """As GroupConsumer.member_id."""
+        return self._thread.run(lambda: self._consumer.member_id)
+
+    @property
+    def generation(self) -> int:
+        """As GroupConsumer.generation."""
+        return self._thread.run(lambda: self._consumer.generation)
 
     def close(self, *, timeout_ms: float = 30_000) -> None:
         """As GroupConsumer.close."""

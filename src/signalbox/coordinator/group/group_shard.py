@@ -27,6 +27,7 @@ from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.offset_commit import OffsetCommit
 from signalbox.coordinator.group.offset_delete import OffsetDelete
 from signalbox.coordinator.group.offset_fetch import OffsetFetch
+from signalbox.coordinator.group.offset_rows import OffsetRows
 from signalbox.coordinator.group.offset_store import CommittedOffset, OffsetStore
 from signalbox.coordinator.group.txn_offset_commit import TxnOffsetCommit
 from signalbox.coordinator.ports import Timer
@@ -54,8 +55,9 @@ class GroupShard:
         self.heartbeat = Heartbeat(classic, rebalance)
         self.leave_group = LeaveGroup(classic, rebalance)
         self.describe_group = DescribeGroup(classic)
-        self.txn_offset_commit = TxnOffsetCommit(self.groups, self.offsets, settings)
-        self.offset_commit = OffsetCommit(self.groups, self.offsets, self._kinds, settings)
+        rows = OffsetRows(self.offsets, settings)
+        self.txn_offset_commit = TxnOffsetCommit(self.groups, rows)
+        self.offset_commit = OffsetCommit(self.groups, rows, self._kinds)
         self.offset_fetch = OffsetFetch(self.groups, self.offsets)
         self.offset_delete = OffsetDelete(self.groups, self.offsets)
         self.expiry = GroupExpiry(self.groups, self.offsets, settings)

@@ -8,6 +8,7 @@ commit that completes later would restore them without their group. Offsets of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from signalbox.common.ids import TopicPartition
@@ -85,18 +86,14 @@ class OffsetStore:
                 self._put(group_id, partition, value)
 
     def begin(self, group_id: str, partitions: Iterable[TopicPartition]) -> Callable[[], None]:
-        """Note that records for these keys are being written. Call what this returns when the write has succeeded or
-        failed; a second call has no effect."""
+        """Note that records for these keys are being written. Call what this returns once, when the log's result is
+        known: a commit that timed out may still be replayed."""
         keys = list(partitions)
         coming = self._on_the_way.setdefault(group_id, {})
         for partition in keys:
             coming[partition] = coming.get(partition, 0) + 1
 
-        def settle() -> None:
-            self._settle(group_id, keys)
-            keys.clear()
-
-        return settle
+        return partial(self._settle, group_id, keys)
 
     def _settle(self, group_id: str, partitions: list[TopicPartition]) -> None:
         coming = self._on_the_way.get(group_id, {})

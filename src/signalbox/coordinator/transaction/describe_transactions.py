@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from signalbox.common.cooperative_task import yielding
+from signalbox.common.ids import numbers_by_topic
 from signalbox.coordinator.transaction.transaction_state import TransactionState
 from signalbox.coordinator.transaction.transactional_id import TransactionalId
 from signalbox.coordinator.transaction.transactional_ids import TransactionalIds
@@ -38,11 +39,9 @@ class DescribeTransactions:
             transaction_timeout_ms=transaction.timeout_ms,
             transaction_start_time_ms=transaction.started_ms,
         )
-        topics: dict[str, list[int]] = {}
-        for topic, partition in sorted(transaction.partitions):
-            topics.setdefault(topic, []).append(partition)
         described.topics = [
-            DescribeTransactionsResponse.TopicData(topic=topic, partitions=ids) for topic, ids in topics.items()
+            DescribeTransactionsResponse.TopicData(topic=topic, partitions=numbers)
+            for topic, numbers in numbers_by_topic(transaction.partitions).items()
         ]
         return described
 

@@ -36,9 +36,9 @@ class PreparedTransactions:
         return len(self._retrying)
 
     def write_again(self) -> Iterator[Decision[None]]:
-        """One decision per transactional id: the record of its prepared transaction if the markers for it have not been
+        """One decision per open transaction: its record if it is prepared and the markers for it have not been
         requested."""
-        for entry in self._ids:
+        for entry in self._ids.open():
             yield self._write_again(entry.name)
 
     def _write_again(self, name: str) -> Decision[None]:
@@ -64,11 +64,8 @@ class PreparedTransactions:
         self, decision: Decision[None], key: Hashable, decide: Callable[[], Decision[None]]
     ) -> None:
         """Have `decide` called again if the write of `decision` fails."""
-        write_failed = decision.on_failure
 
         def retry_later(error: Error) -> None:
-            if write_failed is not None:
-                write_failed(error)
             self._retrying.add(key)
             self._timer.schedule(key, _RETRY_AFTER_MS, retry)
 

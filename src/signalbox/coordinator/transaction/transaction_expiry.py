@@ -29,11 +29,12 @@ class TransactionExpiry:
         self._end_transaction = end_transaction
         self._settings = settings
         self._now_ms = now_ms
+        self._unwritten: dict[str, None] = {}  # the names of expired ids whose tombstone could not be written
 
     def abort_timed_out(self, take_producer_id: Callable[[str], None]) -> Iterator[Decision[None]]:
-        """One decision per transactional id, which aborts its transaction if that has timed out. `take_producer_id` is
+        """One decision per open transaction, which aborts it if it has timed out. `take_producer_id` is
         called with the name of each one that needs a new producer id for it: then `abort` must be called."""
-        for entry in self._ids:
+        for entry in self._ids.open():
             try:
                 decision = self.abort(entry.name)
             except ProducerIdNeeded:
@@ -56,7 +57,21 @@ class TransactionExpiry:
     def remove_expired(self) -> Iterator[Decision[None]]:
         """One decision per transactional id: a tombstone if it has expired."""
         for entry in self._ids:
-            yield entry.write(None, None) if entry.pending is None and self._is_expired(entry) else nothing()
+            yield self._remove(entry.name)
+
+    def remove_unwritten(self) -> Iterator[Decision[None]]:
+        """The tombstones that could not be written, once more: the next `remove_expired` is an hour away."""
+        names, self._unwritten = self._unwritten, {}
+        for name in names:
+            yield self._remove(name)
+
+    def _remove(self, name: str) -> Decision[None]:
+        entry = self._ids.get(name)
+        if entry is None or entry.pending is not None or not self._is_expired(entry):
+            return nothing()
+        decision = entry.write(None, None)
+        decision.on_failure = lambda error: self._unwritten.setdefault(name)
+        return decision
 
     def _is_expired(self, entry: TransactionalId) -> bool:
         transaction = entry.current

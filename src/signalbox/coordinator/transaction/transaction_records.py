@@ -7,9 +7,9 @@ version 1 from `transaction.version` 1 on, in version 0 below it: a broker of an
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from signalbox.common.ids import TopicPartition
+from signalbox.common.ids import TopicPartition, numbers_by_topic
 from signalbox.coordinator.decision import CoordinatorRecord
 from signalbox.coordinator.transaction.transaction_state import STATES_BY_CODE, TransactionState
 from signalbox.coordinator.transaction.transactional_id import Transaction
@@ -53,7 +53,12 @@ class TransactionRecordSerde:
 
 
 def _message_of(transaction: Transaction, version: int) -> TransactionLogValue:
-    partitions = None if transaction.state is TransactionState.EMPTY else _by_topic(transaction.partitions)
+    partitions = None
+    if transaction.state is not TransactionState.EMPTY:
+        partitions = [
+            TransactionLogValue.PartitionsSchema(topic=topic, partition_ids=numbers)
+            for topic, numbers in numbers_by_topic(transaction.partitions).items()
+        ]
     message = TransactionLogValue(
         producer_id=transaction.producer_id,
         producer_epoch=transaction.producer_epoch,
@@ -68,13 +73,6 @@ def _message_of(transaction: Transaction, version: int) -> TransactionLogValue:
         message.next_producer_id = transaction.next_producer_id
         message.client_transaction_version = transaction.client_version
     return message
-
-
-def _by_topic(partitions: Iterable[TopicPartition]) -> list[TransactionLogValue.PartitionsSchema]:
-    topics: dict[str, list[int]] = {}
-    for topic, partition in sorted(partitions):
-        topics.setdefault(topic, []).append(partition)
-    return [TransactionLogValue.PartitionsSchema(topic=topic, partition_ids=ids) for topic, ids in topics.items()]
 
 
 def _transaction_of(message: TransactionLogValue) -> Transaction:

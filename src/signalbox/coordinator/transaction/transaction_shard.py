@@ -65,6 +65,7 @@ class TransactionShard:
     def abort_timed_out(self, take_producer_id: Callable[[str], None]) -> Iterator[Decision[None]]:
         """The work of `transaction.abort.timed.out.transaction.cleanup.interval.ms` (`TransactionExpiry`)."""
         yield from self.prepared.write_again()
+        yield from self.expiry.remove_unwritten()
         yield from self.expiry.abort_timed_out(take_producer_id)
 
     def _send_markers(self, entry: TransactionalId) -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, R
 from signalbox.coordinator.transaction.transaction_state import TRANSITIONS, TransactionState
-from signalbox.coordinator.write_errors import WRITTEN_DESPITE_ERROR
 from signalbox.protocol.error_table import Error, KafkaError
 
 NO_PRODUCER_ID = -1
@@ -157,12 +156,12 @@ class TransactionalId:
                 f"{self.name}: no transition from {self.current.state} ({self.pending} pending) to {state}"
             )
         self.pending = state
-        return Decision(response, [CoordinatorRecord(self.name, following)], on_failure=self._write_failed)
+        return Decision(response, [CoordinatorRecord(self.name, following)], on_concluded=self._concluded)
 
-    def _write_failed(self, error: Error) -> None:
-        """A batch that is in the log without its acknowledgement will be replayed: until then the state is pending."""
-        if error not in WRITTEN_DESPITE_ERROR:
-            self.pending = None
+    def _concluded(self) -> None:
+        """The record is replayed, or it is not in the log. After a timeout it may still be replayed: till then the
+        state is pending."""
+        self.pending = None
 
     def replay(self, committed: Transaction) -> None:
         self.current, self.pending, self.markers_requested = committed, None, False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from signalbox.coordinator.transaction.transaction_state import TransactionState
 from signalbox.coordinator.transaction.transactional_id import Transaction, TransactionalId
 from signalbox.protocol.error_table import Error, KafkaError
 
@@ -12,6 +13,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 class TransactionalIds:
     def __init__(self) -> None:
         self._entries: dict[str, TransactionalId] = {}
+        self._open: dict[str, TransactionalId] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -19,6 +21,10 @@ class TransactionalIds:
     def __iter__(self) -> Iterator[TransactionalId]:
         """Iterates over a copy: entries may be added and removed meanwhile."""
         return iter(list(self._entries.values()))
+
+    def open(self) -> list[TransactionalId]:
+        """Those whose transaction is ongoing or prepared: a few of all ids, which are looked at every few seconds."""
+        return list(self._open.values())
 
     def get(self, name: str) -> TransactionalId | None:
         return self._entries.get(name)
@@ -30,14 +36,17 @@ class TransactionalIds:
 
     def replay(self, name: str, transaction: Transaction | None) -> None:
         """Apply a committed record; None is a tombstone."""
+        self._open.pop(name, None)
         if transaction is None:
             self._entries.pop(name, None)
             return
         entry = self._entries.get(name)
         if entry is None:
-            self._entries[name] = TransactionalId(name, transaction)
+            self._entries[name] = entry = TransactionalId(name, transaction)
         else:
             entry.replay(transaction)
+        if transaction.state is TransactionState.ONGOING or transaction.state.is_prepared:
+            self._open[name] = entry
 
     def count_by_state(self) -> Counter[str]:
         """Transactional ids by the name of their state."""

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+from signalbox.common.ids import Grade
 from signalbox.doctor.checks.about import about, address_of_node, ids
 from signalbox.doctor.finding import Finding
-from signalbox.doctor.observations import AddressObservation, ConnectionObservation, Grade, ListenerObservation
+from signalbox.doctor.observations import AddressObservation, ConnectionObservation, ListenerObservation
 
 _IDENTITY_FROM = 5
 _UNKNOWN = -1  # a node that rejects the expected identity, and is not asked further

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -16,9 +19,9 @@ from signalbox.client.connection.connection import ClientConnection, connect
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import ClientFailure, Misrouted
 from signalbox.client.route_probe.identity import Identified, confirms, identify
-from signalbox.client.route_probe.route_evidence import Grade as Proof
+from signalbox.common.ids import Grade
 from signalbox.doctor.clean_text import clean_name
-from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault, Grade
+from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault
 from signalbox.doctor.prober.certificate_reader import any_certificate_context, read_certificate
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
 from signalbox.doctor.prober.fault_of import fault_of, problem_of
@@ -37,13 +40,23 @@ _MAX_IPS = 16
 
 
 class Run:
-    """What all probes of a run share: the limits, the slots of open connections, the end."""
+    """What all probes of a run share: the limits, the slots of open connections, the end. However many nodes advertise
+    one address, it gets `connections_at_once` connections at a time."""
 
     def __init__(self, limits: Limits, lookup: Lookup) -> None:
         self.limits = limits
-        self.slots = asyncio.Semaphore(limits.open_connections)
+        self._slots = asyncio.Semaphore(limits.open_connections)
+        self._slots_of_one: defaultdict[tuple[str, int], asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(limits.connections_at_once)
+        )
         self._end = asyncio.get_running_loop().time() + limits.run_timeouts * limits.timeout_ms / 1000
         self.resolver = Resolver(limits.timeout_ms, lookup, self._end)
+
+    @asynccontextmanager
+    async def slot(self, ip: str, port: int) -> AsyncIterator[None]:
+        """A place for one connection. The wait for a busy address takes no place from the others."""
+        async with self._slots_of_one[ip, port], self._slots:
+            yield
 
     @property
     def is_over(self) -> bool:
@@ -128,7 +141,7 @@ class AddressProber:
             several = len({row.node_id for row in rows}) > 1
             if index >= probe.connections and not several:
                 break
-            async with self._run.slots:
+            async with self._run.slot(ip, probe.address.port):
                 if self._run.is_over:
                     break
                 row, found = await self._connection(probe, ip, first)
@@ -183,21 +196,21 @@ class AddressProber:
             row = ConnectionObservation(
                 ip=ip, stage="api-versions", grade=Grade.REJECTED, text=text, api_versions_max=5
             )
-            return replace(row, connect_ms=connect_ms), Identified(grade=Proof.REJECTED)
+            return replace(row, connect_ms=connect_ms), Identified(grade=Grade.REJECTED)
         try:
             found = self._by_handshake(connection, rejected) or await self._again(connection, expected, first)
             if found is None:
                 found = await identify(connection, connection.identity, rejected, self._run.limits.candidates)
         finally:
             connection.close("the probe is over")
-        not_asked = found.grade == Proof.REJECTED and not found.rejects_all
+        not_asked = found.grade == Grade.REJECTED and not found.rejects_all
         row = ConnectionObservation(
             ip=ip,
             stage="api-versions" if not_asked else _READY,
             text="it rejects that identity, and not every other one was tried" if not_asked else "",
             cluster_id=clean_name(found.cluster_id),
             node_id=found.node_id,
-            grade=Grade(found.grade.value),
+            grade=found.grade,
             api_versions_max=found.api_versions_max,
             advertised=clean_name(found.advertised, 2_000),
             connect_ms=connect_ms,
@@ -213,7 +226,7 @@ class AddressProber:
         versions = connection.api_ranges.range_of(ApiKey.API_VERSIONS) or (0, 0)
         if connection.identity is None or not connection.verified:
             return Identified(api_versions_max=versions[1])
-        grade = Proof.SEARCHED if rejected else Proof.VERIFIED
+        grade = Grade.SEARCHED if rejected else Grade.VERIFIED
         return Identified(*connection.identity, grade, versions[1])
 
     async def _again(
@@ -222,9 +235,9 @@ class AddressProber:
         """What the first connection has found, if this one leads to the same node; None if that must be asked."""
         if expected is None or first.node_id != expected.node_id or first.cluster_id != expected.cluster_id:
             return None
-        if first.grade in (Proof.VERIFIED, Proof.SEARCHED):
-            return replace(first, grade=Proof.VERIFIED) if connection.verified else None
-        if first.grade == Proof.CONFIGS and await confirms(connection, first.node_id):
+        if first.grade in (Grade.VERIFIED, Grade.SEARCHED):
+            return replace(first, grade=Grade.VERIFIED) if connection.verified else None
+        if first.grade == Grade.CONFIGS and await confirms(connection, first.node_id):
             return first
         return None
 

@@ -35,12 +35,14 @@ class Questions(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """`timeout_ms` limits each name lookup, each connect and each request; a run lasts at most `run_timeouts` of them.
+    `open_connections` of them are under way at a time, `connections_at_once` to one IP address and port.
     `addresses` is how many addresses of one listener are examined, `candidates` how many identities are tried at one of
     them, `asked_nodes` how many nodes are asked for what they say about the others."""
 
     timeout_ms: int = 5_000
     connections_per_address: int = 5
     open_connections: int = 64
+    connections_at_once: int = 4
     addresses: int = 1_000
     candidates: int = 64
     asked_nodes: int = 100

@@ -125,7 +125,10 @@ class _Examiner:
         address = Address(row.host, row.port)
         expected = Identity(cluster.cluster_id, row.node_id) if cluster.cluster_id else None
         try:
-            async with self._run.slots, asyncio.timeout(2 * self._run.limits.timeout_ms / 1000):
+            async with (
+                self._run.slot(row.usable[0].ip, row.port),
+                asyncio.timeout(2 * self._run.limits.timeout_ms / 1000),
+            ):
                 if self._run.is_over:
                     return [], ["there was no time to ask all nodes"]
                 connection = await connect(address, self._listener.settings, expected, resolved=[row.usable[0].ip])

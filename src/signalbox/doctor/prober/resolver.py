@@ -1,20 +1,18 @@
-"""Name lookups that cannot stop the doctor: each runs in a daemon thread of its own, and so many at a time.
+"""The name lookups of one run of the doctor: each name once, and so many at a time.
 
-A lookup cannot be cancelled, and threads of an executor are awaited when the process ends: a name server that does not
-respond would keep the doctor alive after its report. A thread that hangs keeps its slot, so the number of threads has a
-bound; at the end of the run the names that have no slot yet are given up.
+A lookup that hangs keeps its slot, so the number of threads has a bound (`client/connection/name_lookup.py`); at the
+end of the run the names that have no slot yet are given up.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
-import threading
-from collections.abc import Callable
-from ipaddress import ip_address
 from math import inf
 
-Lookup = Callable[[str, int], list[str]]
+from signalbox.client.connection.name_lookup import Lookup, is_ip_literal, look_up, look_up_in_thread
+
+__all__ = ["Lookup", "LookupNotBegun", "Resolver", "Unresolved", "look_up"]
+
 _CONCURRENT_LOOKUPS = 32
 
 
@@ -24,12 +22,6 @@ class Unresolved(Exception):
 
 class LookupNotBegun(Exception):
     """The run ended before there was a thread for this name: nothing is known about it."""
-
-
-def look_up(host: str, port: int) -> list[str]:
-    """Every IP address of a name, by the operating system. Blocks; OSError or UnicodeError if there is none."""
-    rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(row[4][0]) for row in rows))
 
 
 class Resolver:
@@ -56,7 +48,7 @@ class Resolver:
         await self._take_slot()
         try:
             async with asyncio.timeout(self._timeout_s):
-                ips = await self._in_thread(host, port)
+                ips = await look_up_in_thread(host, port, self._lookup, self._slots.release)
         except TimeoutError:
             raise Unresolved(f"the name server did not respond within {self._timeout_s:g} s") from None
         except UnicodeError:
@@ -77,40 +69,3 @@ class Resolver:
         if loop.time() >= self._end:
             self._slots.release()
             raise LookupNotBegun
-
-    async def _in_thread(self, host: str, port: int) -> list[str]:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[list[str]] = loop.create_future()
-
-        def finish(ips: list[str], error: Exception | None) -> None:
-            self._slots.release()
-            if future.done():
-                return
-            if error is not None:
-                future.set_exception(error)
-            else:
-                future.set_result(ips)
-
-        def run() -> None:
-            ips: list[str] = []
-            failure: Exception | None = None
-            try:
-                ips = self._lookup(host, port)
-            except Exception as error:
-                failure = error
-            try:
-                loop.call_soon_threadsafe(finish, ips, failure)
-            except RuntimeError:
-                pass  # the loop is closed: nothing waits
-
-        threading.Thread(target=run, name="doctor-lookup", daemon=True).start()
-        return await future
-
-
-def is_ip_literal(host: str) -> bool:
-    """Whether `host` is an IP address and not a name; an IPv6 zone is allowed."""
-    try:
-        ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True

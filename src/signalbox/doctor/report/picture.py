@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from signalbox.common.ids import Grade
 from signalbox.doctor.finding import Finding, Severity
-from signalbox.doctor.observations import AddressObservation, ConnectionObservation, Fault, Grade, ListenerObservation
+from signalbox.doctor.observations import AddressObservation, ConnectionObservation, Fault, ListenerObservation
 
 NOTHING = "nothing"
 

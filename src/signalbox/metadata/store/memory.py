@@ -221,6 +221,10 @@ class MemoryMetadataStore:
         await asyncio.sleep(0)
         return self._session_id
 
+    @property
+    def has_session(self) -> bool:
+        return self._session_id != 0 and not self._lost and self._shared.holds_session(self._session_id)
+
     def on_session_lost(self, callback: Callable[[], None]) -> None:
         self._lost_callbacks.append(callback)
 

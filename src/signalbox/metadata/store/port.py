@@ -176,6 +176,12 @@ class MetadataStore(Protocol):
         """Open a session, also after a lost one; returns its id. The entries of the old session are deleted."""
         ...
 
+    @property
+    def has_session(self) -> bool:
+        """Whether the opened session lives, as far as this participant can know: False too when the store could not be
+        reached for the session timeout, because nothing is then known of the session."""
+        ...
+
     def on_session_lost(self, callback: Callable[[], None]) -> None:
         """Call `callback` once for each session that ends without `close`."""
         ...

@@ -15,9 +15,9 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import defaultdict
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from signalbox.client.connection.connection_settings import ConnectionSecurity, ConnectionSettings, OutboundTls
@@ -25,7 +25,7 @@ from signalbox.client.connection.node import Address, Identity
 from signalbox.common.endpoint import Endpoint, host_port
 from signalbox.configuration.peer_security import PeerSecurity
 from signalbox.doctor.clean_text import TextCleaner
-from signalbox.doctor.observations import ClusterView, Examination, ListenerObservation
+from signalbox.doctor.observations import AddressObservation, ClusterView, Examination, ListenerObservation
 from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
 from signalbox.doctor.prober.certificate_reader import any_certificate_context, unverified_context
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
@@ -35,7 +35,8 @@ from signalbox.metadata.image import MetadataImage
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
 from signalbox.security.tls.settings import TlsConfigError
 
-LIMITS = Limits(connections_per_address=3, open_connections=8, candidates=16)
+LIMITS = Limits(connections_per_address=3, open_connections=2, candidates=16)
+NODES_AT_ONCE = 4
 CLIENT_ID = "advertised-check"
 MAX_PEERS = 32
 _MAX_FRAME_BYTES = 1 << 20
@@ -74,43 +75,43 @@ class Prober:
     limits: Limits = LIMITS
     lookup: Lookup = look_up
 
-    async def observe(self, addresses: Sequence[AdvertisedAddress]) -> Examination:
-        """Probes all addresses, `limits.open_connections` at a time. Never raises for anything that a peer does."""
-        started = datetime.now(UTC)
-        run = Run(self.limits, self.lookup)
-        by_listener: dict[str, list[AdvertisedAddress]] = defaultdict(list)
-        for row in addresses:
-            by_listener[row.endpoint.listener_name].append(row)
-        rows = await asyncio.gather(*(self._listener(name, rows, run) for name, rows in by_listener.items()))
-        return Examination(started=started.isoformat(timespec="seconds"), listeners=tuple(rows))
+    async def observe(
+        self, due: Sequence[AdvertisedAddress], known: Sequence[AdvertisedAddress]
+    ) -> dict[AdvertisedAddress, AddressObservation]:
+        """Probes the addresses that are `due`, among all that are `known`: at most `NODES_AT_ONCE` nodes at a time, and
+        each with `limits.open_connections`. Never raises for anything that a peer does."""
+        listeners: dict[tuple[str, int], ExaminedListener] = {}
+        nodes: dict[int, list[AdvertisedAddress]] = defaultdict(list)
+        for row in due:
+            # The security protocol of a listener can differ between brokers while it is changed.
+            if _place(row.endpoint) not in listeners:
+                listeners[_place(row.endpoint)] = await self._examined(row.endpoint)
+            nodes[row.node_id].append(row)
+        slots = asyncio.Semaphore(NODES_AT_ONCE)
 
-    async def _listener(self, name: str, rows: list[AdvertisedAddress], run: Run) -> ListenerObservation:
-        # The security protocol of a listener can differ between brokers while it is changed.
-        by_protocol: dict[int, AddressProber] = {}
-        for _, endpoint in rows:
-            if endpoint.security_protocol not in by_protocol:
-                listener = await self._examined(endpoint)
-                by_protocol[endpoint.security_protocol] = AddressProber(listener, run)
-        known = frozenset((node_id, (endpoint.host, endpoint.port)) for node_id, endpoint in rows)
-        probes = [
-            by_protocol[endpoint.security_protocol].probe(
-                Probe(
-                    Address(endpoint.host, endpoint.port),
-                    expected=Identity(self.identity.cluster_id, node_id),
-                    connections=self.limits.connections_per_address if node_id == self.identity.node_id else 1,
-                    node_id=node_id,
-                    known_brokers=known,
-                    candidates=tuple(row.node_id for row in rows),
-                )
-            )
-            for node_id, endpoint in rows
-        ]
-        brokers = {str(node_id): host_port(endpoint.host, endpoint.port) for node_id, endpoint in rows}
-        return ListenerObservation(
-            bootstrap=name,
-            protocol=rows[0].endpoint.security_protocol.name,
-            view=ClusterView(cluster_id=self.identity.cluster_id, brokers=brokers),
-            addresses=tuple(await asyncio.gather(*probes)),
+        async def observe_node(rows: list[AdvertisedAddress]) -> list[AddressObservation]:
+            async with slots:
+                run = Run(self.limits, self.lookup)  # its time begins with the first connection to the node
+                probers = ((AddressProber(listeners[_place(row.endpoint)], run), row) for row in rows)
+                return list(await asyncio.gather(*(prober.probe(self._probe(row, known)) for prober, row in probers)))
+
+        found = await asyncio.gather(*(observe_node(rows) for rows in nodes.values()))
+        return {
+            row: observation
+            for rows, observations in zip(nodes.values(), found, strict=True)
+            for row, observation in zip(rows, observations, strict=True)
+        }
+
+    def _probe(self, address: AdvertisedAddress, known: Sequence[AdvertisedAddress]) -> Probe:
+        node_id, endpoint = address
+        rows = [row for row in known if row.endpoint.listener_name == endpoint.listener_name]
+        return Probe(
+            Address(endpoint.host, endpoint.port),
+            expected=Identity(self.identity.cluster_id, node_id),
+            connections=self.limits.connections_per_address if node_id == self.identity.node_id else 1,
+            node_id=node_id,
+            known_brokers=frozenset((row.node_id, (row.endpoint.host, row.endpoint.port)) for row in rows),
+            candidates=tuple(row.node_id for row in rows),
         )
 
     async def _examined(self, endpoint: Endpoint) -> ExaminedListener:
@@ -149,6 +150,32 @@ class Prober:
             return unverified_context(settings.values)
         except TlsConfigError:
             return any_certificate_context()
+
+
+def examination_of(
+    observations: Mapping[AdvertisedAddress, AddressObservation], cluster_id: str, started: datetime
+) -> Examination:
+    """The newest observation of each address together, so that nodes that are exchanged are recognized."""
+    by_listener: dict[str, list[AdvertisedAddress]] = defaultdict(list)
+    for row in sorted(observations, key=lambda row: row.node_id):
+        by_listener[row.endpoint.listener_name].append(row)
+    listeners = tuple(
+        ListenerObservation(
+            bootstrap=name,
+            protocol=rows[0].endpoint.security_protocol.name,
+            view=ClusterView(
+                cluster_id=cluster_id,
+                brokers={str(row.node_id): host_port(row.endpoint.host, row.endpoint.port) for row in rows},
+            ),
+            addresses=tuple(observations[row] for row in rows),
+        )
+        for name, rows in by_listener.items()
+    )
+    return Examination(started=started.isoformat(timespec="seconds"), listeners=listeners)
+
+
+def _place(endpoint: Endpoint) -> tuple[str, int]:
+    return endpoint.listener_name, endpoint.security_protocol
 
 
 def _hiding(security: ConnectionSecurity, cleaner: TextCleaner) -> ConnectionSecurity:

@@ -28,12 +28,13 @@ class AddressReports:
         metrics.gauges(_STATE, self._rows)
 
     def checked(self, states: Mapping[AddressKey, AddressState]) -> None:
-        """Replace the states, and report those that have changed."""
+        """Replace the states, and report those that have changed. An address for whose state there is another reason
+        than before has not changed, nor has one that is not checked any more."""
         before, self.states = self.states, states
         self._checks.add()
         for key, state in states.items():
             previous = before.get(key)
-            if previous is not None and (previous.state, previous.code) == (state.state, state.code):
+            if previous is not None and _conclusion(previous) == _conclusion(state):
                 continue
             if previous is None and state.state is RouteState.VERIFIED and not state.code:
                 continue  # an address that is as it should be from the beginning
@@ -83,6 +84,12 @@ class AddressReports:
                 actual=state.actual,
             )
         )
+
+
+def _conclusion(state: AddressState) -> tuple[RouteState, str, str]:
+    """What a report says. The code of a wrong or unverified address varies with what else is seen or how it fails."""
+    is_verified = state.state is RouteState.VERIFIED
+    return state.state, state.address, state.code if is_verified else state.actual
 
 
 def _detail(state: AddressState) -> str:

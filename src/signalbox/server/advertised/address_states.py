@@ -11,16 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
+from signalbox.common.ids import Grade
 from signalbox.doctor.checks import certificates, connections, routes
 from signalbox.doctor.checks.about import ListenerCheck
 from signalbox.doctor.finding import Finding, Severity
-from signalbox.doctor.observations import (
-    AddressObservation,
-    ConnectionObservation,
-    Examination,
-    Grade,
-    ListenerObservation,
-)
+from signalbox.doctor.observations import AddressObservation, ConnectionObservation, Examination, ListenerObservation
 
 _CHECKS: tuple[ListenerCheck, ...] = (routes.check_nodes, connections.check_names, connections.check_connections)
 _ORDER = (Severity.ERROR, Severity.UNKNOWN, Severity.NOTICE)

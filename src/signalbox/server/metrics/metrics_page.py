@@ -13,7 +13,8 @@ import asyncio
 import errno
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from signalbox.broker.metrics.metric_registry import MetricRegistry
@@ -35,7 +36,8 @@ _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class MetricsPage:
-    """An HTTP server with the page /metrics, and `pages` by their path."""
+    """An HTTP server with the page /metrics, and `pages` by their path. `node_loop` is the scheduler's loop if the page
+    runs in another one."""
 
     def __init__(
         self,
@@ -43,10 +45,10 @@ class MetricsPage:
         host: str,
         port: int,
         scheduler: TaskScheduler,
-        pages: Mapping[bytes, Callable[[], HttpResponse]] | None = None,
     ) -> None:
+        self.pages: Mapping[bytes, Callable[[], Awaitable[HttpResponse]]] = {}
+        self.node_loop: asyncio.AbstractEventLoop | None = None
         self._registry = registry
-        self._pages = pages or {}
         self._scheduler = scheduler
         self._host = host
         self._port = port
@@ -141,9 +143,9 @@ class MetricsPage:
     async def _response(self, path: bytes) -> HttpResponse:
         if path in (b"/metrics", b"/"):
             return HttpResponse("200 OK", _METRICS_TYPE, await self._page())
-        if path in self._pages:
-            return self._pages[path]()
-        names = ", ".join(["/metrics", *(name.decode() for name in self._pages)])
+        if path in self.pages:
+            return await self.pages[path]()
+        names = ", ".join(["/metrics", *(name.decode() for name in self.pages)])
         return HttpResponse("404 Not Found", "text/plain; charset=utf-8", f"only GET of {names} is here\n".encode())
 
     async def _page(self) -> bytes:
@@ -151,16 +153,24 @@ class MetricsPage:
         page = self._next_page
         if page is None:
             page = self._next_page = asyncio.get_running_loop().create_future()
-            self._scheduler.run(lambda: self._write(page))
+            begin = partial(self._scheduler.run, partial(self._write, page))
+            if self.node_loop is None:
+                begin()
+            else:
+                self.node_loop.call_soon_threadsafe(begin)
         return await asyncio.shield(page)
 
     def _write(self, page: asyncio.Future[bytes]) -> None:
-        """Yields."""
+        """In the scheduler's loop. Yields."""
         self._next_page = None
         try:
-            page.set_result(render(self._registry))
+            settle = partial(page.set_result, render(self._registry))
         except Exception as error:
-            page.set_exception(error)
+            settle = partial(page.set_exception, error)
+        try:
+            page.get_loop().call_soon_threadsafe(settle)
+        except RuntimeError:  # the loop of the page is closed: the node stops
+            return
 
 
 def _listen(host: str, port: int) -> list[socket.socket]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from signalbox.protocol.records.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader
 from signalbox.protocol.records.transaction_marker import read_marker
 from signalbox.storage.files.file_names import SNAPSHOT_SUFFIX, offset_name, offsets_in
 from signalbox.storage.files.file_system import FileSystem
-from signalbox.storage.producers.producer_snapshot import load_snapshot
+from signalbox.storage.producers.producer_snapshot import load_snapshot, save_snapshot
 from signalbox.storage.producers.producer_state import NO_OFFSET, ProducerStates
 from signalbox.storage.segments.segment import Segment
 from signalbox.storage.segments.segment_list import SegmentList
@@ -20,7 +20,8 @@ logger = logging.getLogger(__name__)
 
 
 def replay_producers(file_system: FileSystem, folder: str, segments: SegmentList, end_offset: int) -> ProducerStates:
-    """The producers of a log as of `end_offset`. Corrupt snapshots are removed and older ones are tried."""
+    """The producers of a log as of `end_offset`. Corrupt snapshots are removed and older ones are tried. If the segment
+    with the end has no snapshot, one is saved, so that the next start or truncation does not read the older ones."""
     states, start = ProducerStates(), segments[0].base_offset
     for offset in reversed(offsets_in(folder, SNAPSHOT_SUFFIX)):
         if offset > end_offset or offset < start:
@@ -32,19 +33,48 @@ def replay_producers(file_system: FileSystem, folder: str, segments: SegmentList
         except ValueError as fault:
             logger.warning("Corrupt producer snapshot removed, an older one is used (path=%s): %s", path, fault)
             file_system.remove(path)
+    base_offset = segments[segments.slot_of(end_offset)].base_offset
+    if start < base_offset:
+        _note_batches(states, segments, start, base_offset)
+        _save(file_system, os.path.join(folder, offset_name(base_offset, SNAPSHOT_SUFFIX)), states)
+        start = base_offset
+    _note_batches(states, segments, start, end_offset)
+    return states
+
+
+def _note_batches(states: ProducerStates, segments: SegmentList, start: int, end_offset: int) -> None:
     for batch, segment in _batches(segments, start, end_offset):
         note_stored_batch(states, batch, segment)
-    return states
+
+
+def _save(file_system: FileSystem, path: str, states: ProducerStates) -> None:
+    """Without it the log can be opened as well: a disk that is full is no reason to take it offline."""
+    try:
+        save_snapshot(file_system, path, states)
+    except OSError as error:
+        logger.debug("producer snapshot not saved (path=%s): %s", path, error)
 
 
 def rebuild_transaction_index(file_system: FileSystem, folder: str, segments: SegmentList, segment: Segment) -> None:
     """Rebuilds the transaction index of `segment` from its markers."""
-    states = replay_producers(file_system, folder, segments, segment.base_offset)
-    segment.transaction_index.clear()
-    for batch in segment.headers():
-        aborted = note_stored_batch(states, batch, segment)
-        if aborted is not None:
-            segment.transaction_index.append(aborted)
+    rebuild_transaction_indexes(file_system, folder, segments, [segment])
+
+
+def rebuild_transaction_indexes(
+    file_system: FileSystem, folder: str, segments: SegmentList, rebuilt: Sequence[Segment]
+) -> None:
+    """Rebuilds the transaction indexes of these segments of the log, in its order, from their markers. The log is read
+    once, also if it has no snapshots."""
+    reached = rebuilt[0].base_offset if rebuilt else 0
+    states = replay_producers(file_system, folder, segments, reached)
+    for segment in rebuilt:
+        _note_batches(states, segments, reached, segment.base_offset)
+        segment.transaction_index.clear()
+        for batch in segment.headers():
+            reached = batch.next_offset
+            aborted = note_stored_batch(states, batch, segment)
+            if aborted is not None:
+                segment.transaction_index.append(aborted)
 
 
 def _batches(segments: SegmentList, start: int, end_offset: int) -> Iterator[tuple[BatchHeader, Segment]]:

@@ -6,10 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
+from kazoo.client import KazooState
 from kazoo.exceptions import BadVersionError, RuntimeInconsistency
 from kazoo.protocol.serialization import CheckVersion, Exists, SetData, Transaction
 
 from signalbox.metadata.store.port import Create, Fence, FencedOut, Write
+from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
 from signalbox.metadata.store.zookeeper.adapter import ZooKeeperMetadataStore
 from signalbox.metadata.store.zookeeper.connect_string import ConnectString
 
@@ -71,5 +73,24 @@ def test_the_creation_id_is_requested_together_with_the_commit() -> None:
         [([_, look], _)] = session.asked
         assert isinstance(look, Exists)
         assert look.path == "/kafka/a"
+
+    asyncio.run(story())
+
+
+def test_a_session_of_which_nothing_was_known_for_its_timeout_does_not_count() -> None:
+    """The ensemble ends it about then, and the client finds out when it connects again."""
+
+    async def story() -> None:
+        store = ZooKeeperMetadataStore(AT, ZooKeeperAccess(session_timeout_ms=18_000))
+        session: Any = ScriptedSession()
+        store._session, store._is_open = session, True
+        assert store.has_session
+        store._state_changed(session, KazooState.SUSPENDED)
+        assert store.has_session, "a change of the ensemble's leader takes seconds"
+        assert store._disconnected_since_s is not None
+        store._disconnected_since_s -= 18
+        assert not store.has_session
+        store._state_changed(session, KazooState.CONNECTED)
+        assert store.has_session
 
     asyncio.run(story())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import Enum
 
-from signalbox.common.ids import TopicPartition
+from signalbox.common.ids import TopicPartition, numbers_by_topic
 from signalbox.coordinator.transaction.transaction_state import TransactionState
 from signalbox.coordinator.transaction.transactional_id import Transaction
 from signalbox.protocol.error_table import Error
@@ -100,16 +100,13 @@ class TransactionMarkers:
 
     def message(self, partitions: Iterable[TopicPartition]) -> _Marker:
         """The markers of these partitions, which have the same leader."""
-        topics: dict[str, list[int]] = {}
-        for topic, partition in sorted(partitions):
-            topics.setdefault(topic, []).append(partition)
         return _Marker(
             producer_id=self.transaction.producer_id,
             producer_epoch=self.transaction.producer_epoch,
             transaction_result=self.transaction.state is TransactionState.PREPARE_COMMIT,
             topics=[
-                WriteTxnMarkersRequest.WritableTxnMarkerTopic(name=topic, partition_indexes=indexes)
-                for topic, indexes in topics.items()
+                WriteTxnMarkersRequest.WritableTxnMarkerTopic(name=topic, partition_indexes=numbers)
+                for topic, numbers in numbers_by_topic(partitions).items()
             ],
             coordinator_epoch=self.coordinator_epoch,
             transaction_version=self.transaction.client_version,

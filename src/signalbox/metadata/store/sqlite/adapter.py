@@ -109,6 +109,10 @@ class SqliteMetadataStore:
         except OSError as error:
             raise StoreUnavailable(f"{folder}: no session can be opened: {error.strerror}") from error
 
+    @property
+    def has_session(self) -> bool:
+        return self._session_file is not None and not self._lost
+
     def on_session_lost(self, callback: Callable[[], None]) -> None:
         self._lost_callbacks.append(callback)
 

@@ -57,6 +57,7 @@ class ZooKeeperMetadataStore:
         self._starting = asyncio.Lock()
         self._is_open = False  # whether the session was opened by `open_session`
         self._lost = False
+        self._disconnected_since_s: float | None = None
         self._closed = False
         self._lost_callbacks: list[Callable[[], None]] = []
         self._watches = Watches()
@@ -71,12 +72,20 @@ class ZooKeeperMetadataStore:
         async with self._starting:
             before, self._session = self._session, None
             self._is_open = self._lost = False
+            self._disconnected_since_s = None
             if before is not None:
                 self._watches.use(None)
                 await before.stop()
             await self._start()
             self._is_open = True
             return self.session_id
+
+    @property
+    def has_session(self) -> bool:
+        if self._session is None or not self._is_open or self._lost:
+            return False
+        since = self._disconnected_since_s
+        return since is None or asyncio.get_running_loop().time() - since < self._access.session_timeout_ms / 1000
 
     def on_session_lost(self, callback: Callable[[], None]) -> None:
         self._lost_callbacks.append(callback)
@@ -202,8 +211,10 @@ class ZooKeeperMetadataStore:
         if session is not self._session:
             return
         if state == KazooState.CONNECTED:
+            self._disconnected_since_s = None
             self._watches.connected(session)
         elif state == KazooState.SUSPENDED:
+            self._disconnected_since_s = asyncio.get_running_loop().time()
             log.warning("Connection to ZooKeeper lost")
         elif not self._lost:
             log.warning("ZooKeeper session expired: no heartbeat reached ZooKeeper within the session timeout")

@@ -88,7 +88,7 @@ OWN_ROWS: tuple[MetricRow, ...] = (
     ),
     *rows_of(
         "signalbox.server", "AdvertisedAddresses", _COUNTER, (),
-        ("Checks", "checks", "Checks of all advertised addresses."),
+        ("Checks", "checks", "Probes of advertised addresses; addresses that were probed together count once."),
     ),
     *rows_of(
         "signalbox.audit", "AuditTrail", _COUNTER, (),

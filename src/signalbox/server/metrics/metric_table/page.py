@@ -23,11 +23,7 @@ begins with `signalbox_`. Quantiles (0.5, 0.75, 0.95, 0.98, 0.99, 0.999) are of 
 since the node started. A label that a sample does not have is empty for Prometheus: `topic=""` is the sum over all
 topics.
 
-On the same port, `/ready` returns 200 if the node serves its part of the cluster, else 503 with one reason per line:
-the node is starting or stopping, the metadata does not have it as a live broker, or an advertised address leads to
-another node (`signalbox.advertised.check=refuse`). `/health` returns 200 as long as the node's event loop responds,
-with everything that `/ready` depends on and the state of each advertised address as JSON. Programs on other hosts reach
-them if `signalbox.metrics.http.host` lets them.
+The same port has `/ready` and `/health` ([health.md](health.md)).
 """
 _BOARDS = """
 ## Grafana boards

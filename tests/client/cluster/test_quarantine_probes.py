@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import asyncio
 
-from signalbox.client.cluster.quarantine import Quarantine
+from signalbox.client.cluster.quarantine import Quarantine, Route
+from signalbox.client.cluster.quarantine_probes import MAX_PROBES, QuarantineProbes
 from signalbox.client.cluster.rebootstrap import ClusterIdPolicy, Rebootstrap, RecoveryPolicy
 from signalbox.client.cluster.rebootstrap_table import Action
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address
-from signalbox.client.route_probe.route_prober import RouteProber
 from tests.client.loopback_cluster import LoopbackCluster
+from tests.doctor.hostile import server, silent
 from tests.waiting import until_true
 
 
@@ -24,7 +25,7 @@ def test_a_route_is_probed_until_it_leads_to_its_node() -> None:
             rebootstrap.quarantine.note_rejection(route, began_ms)
             rebootstrap.quarantine.add(route, began_ms)
             probed: list[bool] = []
-            prober = RouteProber(rebootstrap, ConnectionSettings(), probed.append)
+            prober = QuarantineProbes(rebootstrap, ConnectionSettings(), probed.append)
             now_ms = rebootstrap.quarantine.routes[route].probe_at_ms
             prober.start_due_probes(now_ms - 1)
             prober.start_due_probes(now_ms)
@@ -59,10 +60,50 @@ def test_without_a_known_cluster_a_probe_proves_nothing() -> None:
             rebootstrap.quarantine.add(route, 0)
             assert rebootstrap.no_usable_node(10_000) is Action.START_OVER
             probed: list[bool] = []
-            prober = RouteProber(rebootstrap, ConnectionSettings(), probed.append)
+            prober = QuarantineProbes(rebootstrap, ConnectionSettings(), probed.append)
             prober.start_due_probes(asyncio.get_running_loop().time() * 1000)
             await until_true(lambda: probed == [False])
             assert rebootstrap.quarantine.holds(route)
             await prober.close()
+
+    asyncio.run(run())
+
+
+def quarantined(*routes: Route) -> Rebootstrap:
+    """A known cluster whose routes are all quarantined; their probes are due at 50 ms."""
+    rebootstrap = Rebootstrap(RecoveryPolicy(), ClusterIdPolicy(), Quarantine())
+    rebootstrap.metadata_received(0, "cluster-A", 3, 0, 0)
+    for route in routes:
+        rebootstrap.quarantine.note_rejection(route, 0)
+        rebootstrap.quarantine.add(route, 0)
+    return rebootstrap
+
+
+def test_nodes_with_one_address_are_probed_one_after_the_other() -> None:
+    async def run() -> None:
+        async with server(silent) as place:
+            address = Address(*place)
+            routes = [(node_id, address) for node_id in range(1, 100)]
+            rebootstrap = quarantined(*routes)
+            probes = QuarantineProbes(rebootstrap, ConnectionSettings(), lambda verified: None)
+            probes.start_due_probes(50)
+            probes.start_due_probes(50)
+            assert len(probes.under_way) == 1
+            assert rebootstrap.quarantine.due_probes(549) == []
+            assert set(rebootstrap.quarantine.due_probes(550)) == set(routes) - probes.under_way
+            await probes.close()
+            assert not probes.under_way
+
+    asyncio.run(run())
+
+
+def test_a_client_has_few_probes_under_way() -> None:
+    async def run() -> None:
+        async with server(silent) as (_, port):
+            rebootstrap = quarantined(*[(node_id, Address(f"127.0.0.{node_id}", port)) for node_id in range(1, 100)])
+            probes = QuarantineProbes(rebootstrap, ConnectionSettings(), lambda verified: None)
+            probes.start_due_probes(50)
+            assert len(probes.under_way) == MAX_PROBES
+            await probes.close()
 
     asyncio.run(run())

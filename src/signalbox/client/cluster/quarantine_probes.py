@@ -1,6 +1,8 @@
 """Probes quarantined routes: one connect with identity shows whether the address leads to its node again.
 
 Probes run concurrently with each other and with everything else, so a route that drops connects delays no other work.
+An address is probed once at a time, however many nodes advertise it (a load balancer that all of them name), and a
+client has few probes under way.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from signalbox.client.failures import ClientFailure, Misrouted
 
 log = logging.getLogger("signalbox.client")
 
+MAX_PROBES = 16
 
-class RouteProber:
+
+class QuarantineProbes:
     """`on_probed(verified)` is called when a probe has ended."""
 
     def __init__(
@@ -30,16 +34,27 @@ class RouteProber:
         self._probes: dict[Route, asyncio.Task[None]] = {}
 
     def start_due_probes(self, now_ms: float) -> None:
-        """Start the probes that are due; one at a time per route."""
-        for route in self._rebootstrap.quarantine.due_probes(now_ms):
-            if route not in self._probes:
+        """Start the probes that are due, as far as the limits allow; the others are due again later."""
+        quarantine = self._rebootstrap.quarantine
+        for route in quarantine.due_probes(now_ms):
+            under_way = {address for _, address in self._probes}
+            if route[1] in under_way or len(under_way) >= MAX_PROBES:
+                quarantine.postpone_probe(route, now_ms)
+            else:
+                quarantine.probe_begun(route)
                 self._probes[route] = asyncio.get_running_loop().create_task(self._probe(route))
+
+    @property
+    def under_way(self) -> frozenset[Route]:
+        """The routes that are being probed."""
+        return frozenset(self._probes)
 
     async def close(self) -> None:
         tasks = tuple(self._probes.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._probes.clear()  # those that had not begun
 
     async def _probe(self, route: Route) -> None:
         node_id, address = route
@@ -57,7 +72,7 @@ class RouteProber:
             else:
                 self._still_wrong(route, rejected=False)
         finally:
-            del self._probes[route]
+            self._probes.pop(route, None)
             self._on_probed(verified)
 
     def _still_wrong(self, route: Route, rejected: bool) -> None:

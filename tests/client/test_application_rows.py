@@ -34,6 +34,7 @@ def test_keys_reach_their_fields() -> None:
         "session.timeout.ms": "6000",
         "enable.auto.commit": "false",
         "auto.offset.reset": "earliest",
+        "isolation.level": "read_committed",
         "client.rack": "r",
         "bootstrap.servers": "h:1",
     }
@@ -41,7 +42,10 @@ def test_keys_reach_their_fields() -> None:
     assert (member.group_instance_id, member.session_timeout_ms, member.client_rack) == ("i", 6_000, "r")
     assert member.cooperative
     assert not member.enable_auto_commit
-    assert member.fetch.auto_offset_reset == "earliest"
+    assert (member.fetch.auto_offset_reset, member.fetch.isolation_level) == ("earliest", "read_committed")
+    transactional = {"transactional.id": "t", "transaction.timeout.ms": "9"}
+    producer = ProducerSettings.from_properties(transactional)
+    assert (producer.transactional_id, producer.transaction_timeout_ms) == ("t", 9)
 
 
 def test_every_fault_is_named() -> None:
@@ -49,5 +53,7 @@ def test_every_fault_is_named() -> None:
         ProducerSettings.from_properties({"compression.type": "zip", "linger.ms": "soon"})
     assert "compression.type" in str(raised.value)
     assert "linger.ms" in str(raised.value)
+    with pytest.raises(ConfigRejected, match=r"isolation\.level is 'committed', not one of"):
+        ConsumerSettings(isolation_level="committed")
     with pytest.raises(ConfigRejected, match=r"group\.id is empty"):
         GroupConsumerSettings.from_properties({})

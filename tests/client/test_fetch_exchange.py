@@ -16,6 +16,9 @@ VIEW.topics = {"t": TopicView("t", b"t" * 16)}
 def test_positions_become_a_request_that_every_version_carries() -> None:
     wanted = {TopicPartition("t", 0): 5, TopicPartition("t", 3): 7}
     request = fetch_request(wanted, VIEW, ConsumerSettings(fetch_max_wait_ms=9))
+    assert request.isolation_level == 0
+    committed = fetch_request(wanted, VIEW, ConsumerSettings(isolation_level="read_committed"))
+    assert committed.isolation_level == 1
     (topic,) = request.topics
     assert (topic.topic, topic.topic_id, request.max_wait_ms) == ("t", b"t" * 16, 9)
     assert [(row.partition, row.fetch_offset) for row in topic.partitions] == [(0, 5), (3, 7)]

@@ -6,7 +6,8 @@ because brokers import modules of this package too, and need few of them.
 Bottom up: `connection` (asyncio) and `replica_channel` (data loop) share one `handshake`, identity included (KIP-1242).
 Brokers use `controller_channel` (to the controller), `broker_channel` and `peer_channels` (from it).
 `cluster_client` is below `admin`, `producer`, `consumer` and `group_consumer`; `rebootstrap` decides,
-`metadata_updater` executes. `route_probe` finds out which node responds at an address, for `signalbox doctor` too.
+`metadata_updater` executes. `transactions` decides and sends what a producer with a transactional id needs.
+`route_probe` finds out which node responds at an address, for `signalbox doctor` too.
 """
 
 from __future__ import annotations

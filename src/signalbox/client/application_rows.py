@@ -26,6 +26,10 @@ _PRODUCER: tuple[_Row, ...] = (
     ("buffer.memory", _I, 33_554_432, at_least(1),
      "The total size in bytes of records that are not acknowledged yet. When it is reached, `send` waits."),
     ("max.request.size", _I, 1_048_576, at_least(1), "The maximum size of a record in bytes, before compression."),
+    ("transactional.id", _S, None, None,
+     "The id under which the producer has transactions. A new producer with the same id fences the one before."),
+    ("transaction.timeout.ms", _I, 60_000, at_least(1),
+     "The time in milliseconds after which the coordinator aborts an open transaction."),
 )  # fmt: skip
 
 _FETCH: tuple[_Row, ...] = (
@@ -39,6 +43,8 @@ _FETCH: tuple[_Row, ...] = (
     ("auto.offset.reset", _S, "latest", one_of("earliest", "latest", "none"),
      "Where a partition is read from if its offset is out of range, or if the group has not committed any. none: an"
      " error."),
+    ("isolation.level", _S, "read_uncommitted", one_of("read_uncommitted", "read_committed"),
+     "read_committed: records of transactions are returned when they are committed, and those of aborted ones never."),
     ("check.crcs", _B, True, None, "Whether the checksums of batches are verified."),
 )  # fmt: skip
 

@@ -9,9 +9,11 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from signalbox.client.aborted_transactions import ISOLATION_LEVELS
 from signalbox.client.application_rows import CONSUMER_CONFIG, field_values
 from signalbox.client.client_metrics import Metrics
 from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.failures import ConfigRejected
 from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.fetcher import Fetcher
 from signalbox.common.ids import TopicPartition
@@ -19,7 +21,8 @@ from signalbox.common.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerSettings:
-    """Fields are Kafka's consumer keys. `auto_offset_reset`: earliest, latest, or none (an error)."""
+    """Fields are Kafka's consumer keys. `auto_offset_reset`: earliest, latest, or none (an error). `isolation_level`:
+    read_uncommitted, or read_committed: no records of transactions that are open or aborted. ConfigRejected else."""
 
     fetch_max_wait_ms: int = 500
     fetch_min_bytes: int = 1
@@ -27,6 +30,13 @@ class ConsumerSettings:
     max_partition_fetch_bytes: int = 1_048_576
     auto_offset_reset: str = "earliest"
     check_crcs: bool = True
+    isolation_level: str = "read_uncommitted"
+
+    def __post_init__(self) -> None:
+        if self.isolation_level not in ISOLATION_LEVELS:
+            raise ConfigRejected(
+                f"isolation.level is {self.isolation_level!r}, not one of {', '.join(ISOLATION_LEVELS)}"
+            )
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> ConsumerSettings:

@@ -96,3 +96,9 @@ class NoCommittedOffset(ClientFailure):
     """A partition has no committed offset, and `auto.offset.reset` is none."""
 
     retriable = False
+
+
+class TransactionAborted(ClientFailure):
+    """The record was not sent, because its transaction was aborted before."""
+
+    retriable = False

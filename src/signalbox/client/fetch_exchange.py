@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from signalbox.client.aborted_transactions import ISOLATION_LEVELS, AbortedTransactions
 from signalbox.client.cluster.metadata_view import MetadataView
 from signalbox.client.rejections import rejection_of
 from signalbox.common.ids import ZERO_UUID, TopicPartition
@@ -43,6 +44,7 @@ def fetch_request(offsets: dict[TopicPartition, int], view: MetadataView, settin
         max_wait_ms=settings.fetch_max_wait_ms,
         min_bytes=settings.fetch_min_bytes,
         max_bytes=settings.fetch_max_bytes,
+        isolation_level=ISOLATION_LEVELS[settings.isolation_level],
         topics=[
             FetchRequest.FetchTopic(
                 topic=name,
@@ -69,16 +71,18 @@ def rows_by_partition(response: Any, view: MetadataView) -> dict[TopicPartition,
 
 
 def records_in(
-    data: bytes | memoryview, partition: TopicPartition, offset: int, check_crcs: bool
+    row: Any, partition: TopicPartition, offset: int, check_crcs: bool
 ) -> Iterator[tuple[list[ConsumedRecord], int]]:
-    """(records from `offset` on, offset after the batch) of each batch in the records of a response. KafkaError for a
-    batch that cannot be read."""
-    view = memoryview(data)
+    """(records from `offset` on, offset after the batch) of each batch in a row of a response; no records of
+    control batches and of aborted transactions. KafkaError for a batch that cannot be read."""
+    view = memoryview(row.records or b"")
+    aborted = AbortedTransactions(row.aborted_transactions or ())
     for header in iter_batch_headers(view, allow_partial_tail=True):
         if check_crcs and not check_crc(view, header):
             raise rejection_of(Error.CORRUPT_MESSAGE, f"{partition}: the batch at {header.base_offset} is corrupt")
-        rows = [] if header.is_control else [row for row in records_of(view, header) if row.offset >= offset]
-        yield [_consumed(partition, row) for row in rows], header.next_offset
+        hidden = aborted.hides(view, header)
+        records = [] if hidden else [record for record in records_of(view, header) if record.offset >= offset]
+        yield [_consumed(partition, record) for record in records], header.next_offset
 
 
 def _consumed(partition: TopicPartition, row: Record) -> ConsumedRecord:

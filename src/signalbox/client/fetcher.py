@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from signalbox.client.aborted_transactions import ISOLATION_LEVELS, end_offset
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST, OffsetAdmin
 from signalbox.client.client_metrics import Measure
 from signalbox.client.cluster_client import ClusterClient
@@ -57,7 +58,7 @@ class Fetcher:
         self.positions: dict[TopicPartition, int] = {}
         self.paused: set[TopicPartition] = set()
         self.records = FetchedRecords()
-        self.end_offsets: dict[TopicPartition, int] = {}  # high watermarks in the last responses
+        self.end_offsets: dict[TopicPartition, int] = {}  # as in the last responses
         self.failure: tuple[Exception, frozenset[TopicPartition]] | None = None
         self.bytes_consumed = 0
         self.fetch_ms = Measure()
@@ -80,7 +81,8 @@ class Fetcher:
         """`offset`, or the one that EARLIEST or LATEST stands for now."""
         if offset >= 0:
             return offset
-        return (await OffsetAdmin(self._client).list_offsets([partition], offset))[partition]
+        isolation = ISOLATION_LEVELS[self._settings.isolation_level]
+        return (await OffsetAdmin(self._client).list_offsets([partition], offset, isolation_level=isolation))[partition]
 
     async def stop(self) -> None:
         """End the fetches in flight."""
@@ -192,9 +194,9 @@ class Fetcher:
         error = Error.of(row.error_code) if row is not None else Error.UNKNOWN_TOPIC_OR_PARTITION
         if error == Error.NONE:
             self._retries.pop(partition, None)
-            self.end_offsets[partition] = row.high_watermark
+            self.end_offsets[partition] = end_offset(row, self._settings.isolation_level)
             self.bytes_consumed += len(row.records or b"")
-            self._take(partition, offset, row.records or b"", leader_id)
+            self._take(partition, offset, row, leader_id)
             return
         self._back_off(partition, leader_id)
         if error == Error.OFFSET_OUT_OF_RANGE and self._settings.auto_offset_reset in _RESET_TO:
@@ -209,10 +211,10 @@ class Fetcher:
         else:
             self._fail(rejection_of(error, f"{partition} at offset {offset}"), [partition])
 
-    def _take(self, partition: TopicPartition, offset: int, data: bytes | memoryview, leader_id: int) -> None:
+    def _take(self, partition: TopicPartition, offset: int, row: Any, leader_id: int) -> None:
         """The batches up to the first one that cannot be read, which is an error of this partition only."""
         try:
-            for records, next_offset in records_in(data, partition, offset, self._settings.check_crcs):
+            for records, next_offset in records_in(row, partition, offset, self._settings.check_crcs):
                 self.records.add(partition, records)
                 self.positions[partition] = max(self.positions[partition], next_offset)
         except KafkaError as error:

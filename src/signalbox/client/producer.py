@@ -1,4 +1,4 @@
-"""A simple idempotent producer (KIP-98 without transactions): acks=all, in order per partition, no duplicates.
+"""An idempotent producer (KIP-98): acks=all, in order per partition, no duplicates. It may have transactions.
 
 Records wait in batches per partition; one task sends the batches that are ready, one Produce request per leader at a
 time. A batch that was not acknowledged is retried with the same sequence numbers, whatever happened in between: a lost
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.application_rows import PRODUCER_CONFIG, field_values
 from signalbox.client.client_metrics import Metrics
 from signalbox.client.cluster_client import ClusterClient
@@ -20,6 +22,9 @@ from signalbox.client.rejections import rejection_of
 from signalbox.client.sender.partitioner import StickyPartitioner, partition_for_key
 from signalbox.client.sender.produce_sender import ProduceSender
 from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, RecordMetadata, size_of
+from signalbox.client.transactions.transaction_calls import TransactionCalls
+from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
+from signalbox.client.transactions.transaction_sender import TransactionSender
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.records.record_batch import Record
@@ -35,6 +40,8 @@ class ProducerSettings:
     delivery_timeout_ms: float = 120_000
     buffer_memory_bytes: int = 33_554_432
     max_request_size_bytes: int = 1_048_576
+    transactional_id: str | None = None
+    transaction_timeout_ms: int = 60_000
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> ProducerSettings:
@@ -54,15 +61,27 @@ class Producer:
         self._memory_freed = asyncio.Event()
         self._memory_freed.set()
         self._outstanding: set[asyncio.Future[RecordMetadata]] = set()
-        self._sender = ProduceSender(client, self._queues, self._settings.linger_ms, self._settings.compression_type)
+        self._transactions: TransactionSender | None = None
+        if self._settings.transactional_id is not None:
+            self._transactions = TransactionSender(
+                client, self._queues, self._settings.transactional_id, self._settings.transaction_timeout_ms
+            )
+            self._calls = TransactionCalls(client, self._transactions)
+        self._sender = ProduceSender(
+            client, self._queues, self._settings.linger_ms, self._settings.compression_type, self._transactions
+        )
         self._closed = False
 
     async def __aenter__(self) -> Producer:
         self._sender.start()
+        if self._transactions is not None:
+            self._transactions.start()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
+        if self._transactions is not None:
+            await self._calls.abort_if_open()
+        elif kind is None:
             await self.flush()
         await self.close()
 
@@ -79,8 +98,11 @@ class Producer:
         """Queue a record; the future is its acknowledgement. Waits for the topic's metadata and for buffer memory.
 
         DeadlinePassed without metadata of the topic in time; KafkaError(MESSAGE_TOO_LARGE). The future: DeadlinePassed
-        after the delivery timeout, KafkaError when the broker rejected the record and a retry cannot succeed.
+        after the delivery timeout, KafkaError when the broker rejected the record and a retry cannot succeed. With a
+        transactional id: RuntimeError outside of a transaction, the failure of one that can only be aborted.
         """
+        if self._transactions is not None:
+            self._transactions.manager.check_can_add("send")
         stamp = timestamp_ms if timestamp_ms is not None else time.time_ns() // 1_000_000
         record = Record(timestamp=stamp, key=key, value=value, headers=headers)
         size = size_of(record)
@@ -110,6 +132,9 @@ class Producer:
         return partition
 
     def _append(self, partition: TopicPartition, record: Record, size: int) -> asyncio.Future[RecordMetadata]:
+        if self._transactions is not None:
+            self._transactions.manager.add_partition(partition)
+            self._transactions.wake()
         loop = asyncio.get_running_loop()
         queue = self._queues.get(partition)
         if queue is None:
@@ -141,6 +166,53 @@ class Producer:
             with self._sender.flushing():
                 await asyncio.wait(waiting)
 
+    async def init_transactions(self, *, timeout_ms: float | None = None) -> None:
+        """Take the transactional id over, before everything else: earlier producers with it are fenced, and their open
+        transaction is aborted. DeadlinePassed: call it again. AuthorizationFailed and other rejections are final."""
+        await self._transactional().initialize(timeout_ms)
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction; nothing is sent for it. RuntimeError while another one is open."""
+        self._transactional().begin()
+
+    async def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, int | CommittedOffset],
+        group_metadata: ConsumerGroupMetadata,
+        *,
+        timeout_ms: float | None = None,
+    ) -> None:
+        """Commit these offsets, of the next records to read, for a group together with the transaction.
+        `group_metadata` is that of GroupConsumer. CommitFailed when the member has lost its partitions."""
+        await self._transactional().add_offsets(offsets, group_metadata, timeout_ms)
+
+    async def commit_transaction(self, *, timeout_ms: float | None = None) -> None:
+        """Send all queued records, and commit. Raises the first failure, after which the transaction can be aborted;
+        ProducerFenced and other fatal failures, after which the producer can only be closed.
+
+        After DeadlinePassed the result is not known: call it again. It never returns before the broker has accepted
+        the commit."""
+        await self._transactional().commit(timeout_ms)
+
+    async def abort_transaction(self, *, timeout_ms: float | None = None) -> None:
+        """Abort: records that were not sent fail with TransactionAborted, those in flight are waited for. A fatal
+        failure is raised. After DeadlinePassed call it again."""
+        await self._transactional().abort(timeout_ms)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Producer]:
+        """`async with producer.transaction():` begins, and commits at the end; aborts after an exception, also after
+        one of the commit, and raises it."""
+        async with self._transactional().transaction():
+            yield self
+
+    def _transactional(self) -> TransactionCalls:
+        if self._transactions is None:
+            raise RuntimeError("the producer has no transactional.id")
+        if self._closed:
+            raise ChannelClosed("the producer is closed")
+        return self._calls
+
     def metrics(self) -> Metrics:
         """Kafka's metrics of this producer, by name, beside those of the client (`ClusterClient.metrics`)."""
         total = self._settings.buffer_memory_bytes
@@ -151,6 +223,8 @@ class Producer:
         """Stop at once; records that are not acknowledged fail with ChannelClosed. `flush` first to wait for them."""
         self._closed = True
         self._memory_freed.set()
+        if self._transactions is not None:
+            await self._transactions.stop()
         await self._sender.stop()
         for queue in self._queues.values():
             for batch in queue.batches:

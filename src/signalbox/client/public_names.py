@@ -33,6 +33,7 @@ from signalbox.client.failures import (
     NoCommittedOffset,
     NoUsableNode,
     PeerBroke,
+    TransactionAborted,
     VersionUnsupported,
     WrongCluster,
 )
@@ -46,6 +47,7 @@ from signalbox.client.rejections import (
     InvalidTopic,
     MemberFenced,
     PolicyViolated,
+    ProducerFenced,
     RequestRejected,
     UnknownTopic,
 )
@@ -55,6 +57,7 @@ from signalbox.client.sync.sync_client import SyncClient
 from signalbox.client.sync.sync_consumer import SyncConsumer
 from signalbox.client.sync.sync_group_consumer import SyncGroupConsumer, SyncRebalanceListener
 from signalbox.client.sync.sync_producer import SyncProducer
+from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
@@ -100,6 +103,7 @@ __all__ = [
     "ConnectionLost",
     "ConsumedRecord",
     "Consumer",
+    "ConsumerGroupMetadata",
     "ConsumerSettings",
     "DeadlinePassed",
     "Error",
@@ -124,6 +128,7 @@ __all__ = [
     "PeerBroke",
     "PolicyViolated",
     "Producer",
+    "ProducerFenced",
     "ProducerSettings",
     "ProducerState",
     "Reassignment",
@@ -143,6 +148,7 @@ __all__ = [
     "TokenDescription",
     "TopicPartition",
     "TopicView",
+    "TransactionAborted",
     "TransactionDescription",
     "TransactionListing",
     "UnknownTopic",

@@ -50,6 +50,11 @@ class CommitFailed(RequestRejected):
         self.retriable = False  # the partitions may belong to another member: poll first
 
 
+class ProducerFenced(RequestRejected):
+    """Another producer was initialized with this producer's transactional id, or its transaction has timed out: this
+    producer can only be closed."""
+
+
 _KINDS: dict[Error, type[RequestRejected]] = {
     Error.TOPIC_AUTHORIZATION_FAILED: AuthorizationFailed,
     Error.GROUP_AUTHORIZATION_FAILED: AuthorizationFailed,
@@ -59,6 +64,7 @@ _KINDS: dict[Error, type[RequestRejected]] = {
     Error.POLICY_VIOLATION: PolicyViolated,
     Error.INVALID_TOPIC_EXCEPTION: InvalidTopic,
     Error.FENCED_INSTANCE_ID: MemberFenced,
+    Error.PRODUCER_FENCED: ProducerFenced,
 }
 
 _REASONS = {

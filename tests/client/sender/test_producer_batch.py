@@ -4,7 +4,7 @@ import asyncio
 
 from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity, RecordMetadata
 from signalbox.common.ids import TopicPartition
-from signalbox.protocol.records.batch_header import read_batch_header
+from signalbox.protocol.records.batch_header import iter_batch_headers, read_batch_header
 from signalbox.protocol.records.record_batch import Record
 
 T = TopicPartition("t", 0)
@@ -127,5 +127,24 @@ def test_results_reach_every_record_also_after_a_split() -> None:
         again = batch(b"a")
         again.succeed(T, -1, 99)
         assert again.acknowledged[0].result() == RecordMetadata(T, -1, 99)
+
+    in_loop(test)
+
+
+def test_a_higher_epoch_restarts_the_sequences_also_of_a_producer_id_that_was_spent() -> None:
+    def test() -> None:
+        queue = PartitionQueue(T)
+        first, second = ProducerIdentity(7, 0, "c", transactional=True), ProducerIdentity(7, 1, "c", transactional=True)
+        queue.batches += [batch(b"a"), batch(b"b")]
+        assert queue.place(queue.batches[0], first)
+        queue.batches[0].attempts = 1
+        assert queue.unsent() == [queue.batches[1]]
+        queue.batches[0].maybe_appended = True
+        queue.given_up(queue.batches[0])
+        assert not queue.place(queue.batches[0], second), "its producer id is spent"
+        queue.restart()
+        assert queue.place(queue.batches[0], second)
+        (header,) = iter_batch_headers(queue.batches[0].encoded("none"))
+        assert (header.producer_epoch, header.base_sequence, header.is_transactional) == (1, 0, True)
 
     in_loop(test)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from signalbox.client.connection.node import Purpose
 from signalbox.client.consumer import Consumer, ConsumerSettings
 from signalbox.client.failures import VersionUnsupported
 from signalbox.client.producer import Producer, ProducerSettings
+from signalbox.client.rejections import ProducerFenced
+from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.config_resource import ConfigResourceType
@@ -147,6 +150,46 @@ def test_a_group_rebalances_and_goes_on_where_it_committed(kafka: ApacheCluster,
         await until_true(lambda: second.values == [b"new"])
 
     with_group(kafka.entry("CLIENT"), topic, test)
+
+
+def test_transactions_are_committed_aborted_and_fenced(kafka: ApacheCluster, release: str) -> None:
+    version = 2 if row_of("transaction version 2 of a new cluster (KIP-890)", release) == "yes" else 1
+    settings = ProducerSettings(transactional_id="copies", linger_ms=1)
+    group, source = ConsumerGroupMetadata("copying"), TopicPartition("copied-from", 0)
+
+    async def test(client: ClusterClient) -> None:
+        admin = AdminClient(client)
+        await admin.create_topic("copied", 2, 1)
+        await admin.create_topic("copied-from", 1, 1)
+        async with Producer(client, settings) as first, Producer(client, settings) as second:
+            await first.init_transactions()
+            assert first._transactions is not None
+            assert first._transactions.manager.version == version
+            for number in range(6):
+                first.begin_transaction()
+                for index in range(4):
+                    await first.send("copied", b"%d.%d" % (number, index), partition=index % 2)
+                await first.send_offsets_to_transaction({source: number}, group)
+                await first.flush()
+                await (first.abort_transaction() if number % 2 else first.commit_transaction())
+            first.begin_transaction()
+            await (await first.send("copied", b"of the first", partition=0))
+            await second.init_transactions()
+            async with second.transaction():
+                await second.send("copied", b"of the second", partition=1)
+            with pytest.raises(ProducerFenced):
+                await first.commit_transaction()
+        assert (await admin.committed_offsets("copying", require_stable=True))[source].offset == 4
+        consumer = Consumer(client, replace(FETCH, isolation_level="read_committed"))
+        await consumer.assign({TopicPartition("copied", index): EARLIEST for index in (0, 1)})
+        read: list[Any] = []
+        while len(read) < 13:
+            read += await consumer.poll()
+        expected = {b"%d.%d" % (number, index) for number in (0, 2, 4) for index in range(4)}
+        assert sorted(row.value for row in read) == sorted({*expected, b"of the second"})
+        await consumer.close()
+
+    with_client(kafka, test)
 
 
 @pytest.mark.parametrize("kafka", ["kafka44", "kafka40"], indirect=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from signalbox.client.aborted_transactions import READ_UNCOMMITTED
 from signalbox.client.admin_apis.admin_call import AdminCall, left_ms
 from signalbox.client.failures import ClientFailure
 from signalbox.client.rejections import rejection_of
@@ -26,16 +27,24 @@ _STALE_VIEW = (
 
 class OffsetAdmin(AdminCall):
     async def list_offsets(
-        self, partitions: Iterable[TopicPartition], timestamp: int = LATEST, *, timeout_ms: float | None = None
+        self,
+        partitions: Iterable[TopicPartition],
+        timestamp: int = LATEST,
+        *,
+        isolation_level: int = READ_UNCOMMITTED,
+        timeout_ms: float | None = None,
     ) -> dict[TopicPartition, int]:
-        """The offset of each partition for `timestamp` (ms, LATEST or EARLIEST); -1 where no record is that recent."""
+        """The offset of each partition for `timestamp` (ms, LATEST or EARLIEST); -1 where no record is that recent.
+        With READ_COMMITTED, LATEST is the last stable offset."""
         message_type = ListOffsetsRequest
         results = {}
         deadline = self.client.deadline(timeout_ms)
         for partition in partitions:
             row = message_type.ListOffsetsPartition(partition_index=partition.partition, timestamp=timestamp)
             request = message_type(
-                replica_id=-1, topics=[message_type.ListOffsetsTopic(name=partition.topic, partitions=[row])]
+                replica_id=-1,
+                isolation_level=isolation_level,
+                topics=[message_type.ListOffsetsTopic(name=partition.topic, partitions=[row])],
             )
             response = await self._at_leader(partition, request, deadline, _topics_of)
             results[partition] = int(response.offset)

@@ -29,10 +29,11 @@ from signalbox.client.failures import ClientFailure
 from signalbox.client.fetch_exchange import ConsumedRecord
 from signalbox.client.group_consumer.assigned_partitions import AssignedPartitions
 from signalbox.client.group_consumer.committed_offsets import CommittedOffsets
+from signalbox.client.group_consumer.group_member import GroupMember
 from signalbox.client.group_consumer.group_requests import GroupRequests
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
 from signalbox.client.group_consumer.heartbeats import Heartbeats
-from signalbox.client.group_consumer.membership import NO_MEMBER_ID, Membership
+from signalbox.client.group_consumer.membership import NO_MEMBER_ID
 from signalbox.client.group_consumer.rebalance import Rebalance
 from signalbox.client.group_consumer.subscription import Subscription
 from signalbox.common.ids import TopicPartition
@@ -44,15 +45,14 @@ _LEAVE_MS = 1_000  # for LeaveGroup, when the listener has used up the time
 _WAIT_SLICE_MS = 500  # how long `poll` waits before it looks for changed topics again
 
 
-class GroupConsumer:
+class GroupConsumer(GroupMember):
     """`async with GroupConsumer.of("host:9092", "group") as consumer:`; or `GroupConsumer(client, settings)` with a
     client that is started, and is not closed here. For one task at a time."""
 
     def __init__(self, client: ClusterClient, settings: GroupConsumerSettings, *, owns_client: bool = False) -> None:
+        super().__init__(settings)
         self._client = client
-        self._settings = settings
         self._owns_client = owns_client
-        self._membership = Membership(settings.group_instance_id)
         self._requests = GroupRequests(client, settings, self._membership)
         self._consumer = Consumer(client, settings.fetch)
         self._offsets = CommittedOffsets(client, self._requests, self._membership)
@@ -134,16 +134,6 @@ class GroupConsumer:
     def assignment(self) -> frozenset[TopicPartition]:
         """The partitions of this member."""
         return self._partitions.assigned
-
-    @property
-    def member_id(self) -> str:
-        """The id that the coordinator gave this member; empty while it is no member."""
-        return self._membership.member_id
-
-    @property
-    def generation(self) -> int:
-        """The group's generation that this member is in, -1 while it is no member."""
-        return self._membership.generation
 
     async def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
         """The next records, at most `max_records`; empty when none arrived in time.
@@ -234,8 +224,7 @@ class GroupConsumer:
             self._membership.needs_join = True
         owned = self._partitions.assigned
         revoked, added = owned - assigned, assigned - owned
-        details = self._settings.group_id, self.generation, len(assigned)
-        log.info("Member joined group %s (generation=%d, partitions=%d)", *details)
+        self._note_joined(len(assigned))
         if revoked:
             self._membership.needs_join = True  # so that the leader can give them to another member
             self._reason = "partitions were revoked"

@@ -1,4 +1,7 @@
-"""The producer's sender: which batches are sent to which leader now, and what their responses change."""
+"""The producer's sender: which batches are sent to which leader now, and what their responses change.
+
+A transaction decides which batches may leave; a batch that fails is a failure of the transaction (`transactions/`).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from signalbox.client.sender.batch_action import NOT_APPENDED, BatchAction, acti
 from signalbox.client.sender.produce_exchange import ProducerIds, Sending, answers_by_partition, produce_request
 from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
 from signalbox.client.sender.producer_metrics import ProducerMetrics
+from signalbox.client.transactions.transaction_batches import TransactionBatches
+from signalbox.client.transactions.transaction_sender import TransactionSender
 from signalbox.common.backoff import backoff_after
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
@@ -30,17 +35,21 @@ class ProduceSender:
         queues: dict[TopicPartition, PartitionQueue],
         linger_ms: float,
         compression: str,
+        transactions: TransactionSender | None = None,
     ) -> None:
         self._client = client
         self._queues = queues
         self._linger = linger_ms / 1000
         self._compression = compression
         self._ids = ProducerIds(client)
+        self._transaction = TransactionBatches(client, transactions, queues) if transactions is not None else None
         self._wake = asyncio.Event()
         self._flushes = 0
         self.metrics = ProducerMetrics()
         self._requests: dict[int, asyncio.Task[None]] = {}
         self._task: asyncio.Task[None] | None = None
+        if transactions is not None:
+            transactions.on_change = self.wake
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run(), name="produce sender")
@@ -70,6 +79,8 @@ class ProduceSender:
             self._wake.clear()
             now = loop.time()
             self._expire(now)
+            for batch in self._transaction.drop_unsent() if self._transaction is not None else ():
+                self.metrics.failed(batch)
             ready = self._ready(now)
             identity = await self._identity_for(ready) if ready else None
             if identity is not None:
@@ -87,7 +98,9 @@ class ProduceSender:
         ready: dict[int, Sending] = {}
         metadata_updater = self._client.metadata_updater
         for queue in self._queues.values():
-            if not queue.is_ready(now, self._linger, self._flushes > 0):
+            if not queue.is_ready(now, self._linger, self._is_flushing):
+                continue
+            if self._transaction is not None and not self._transaction.admits(queue):
                 continue
             leader_id = metadata_updater.view.leader_of(queue.partition)
             if leader_id is None and self._topic_is_rejected(queue):
@@ -99,6 +112,10 @@ class ProduceSender:
             elif leader_id not in self._requests:
                 ready.setdefault(leader_id, []).append((queue, queue.batches[0]))
         return ready
+
+    @property
+    def _is_flushing(self) -> bool:
+        return self._flushes > 0 or (self._transaction is not None and self._transaction.must_not_linger)
 
     def _topic_is_rejected(self, queue: PartitionQueue) -> bool:
         """Whether the topic's metadata has a final error. If so, the records that wait for the partition fail now."""
@@ -116,6 +133,8 @@ class ProduceSender:
         queue.given_up(batch)
         self.metrics.failed(batch)
         batch.fail(failure)
+        if self._transaction is not None:
+            self._transaction.failed(failure)
 
     def _why_not(self, partition: TopicPartition, leader_id: int | None) -> Exception:
         if leader_id is None:
@@ -130,7 +149,7 @@ class ProduceSender:
         for queue in self._queues.values():
             if queue.batches and not queue.in_flight:
                 head = queue.batches[0]
-                linger_until = 0.0 if head.closed or self._flushes else head.created_at + self._linger
+                linger_until = 0.0 if head.closed or self._is_flushing else head.created_at + self._linger
                 times += [max(queue.retry_at, linger_until), head.deadline]
         return min(at for at in times if at > now)
 
@@ -149,6 +168,8 @@ class ProduceSender:
     async def _identity_for(self, ready: dict[int, Sending]) -> ProducerIdentity | None:
         """The identity for new sequences; None when no producer id can be obtained now. A final error, for example
         without the right to IdempotentWrite, fails the batches."""
+        if self._transaction is not None:
+            return self._transaction.identity()
         spent = {queue.spent_producer_id for sending in ready.values() for queue, _ in sending}
         try:
             return await self._ids.have(spent)
@@ -171,12 +192,14 @@ class ProduceSender:
             self._requests[node_id] = asyncio.get_running_loop().create_task(self._send(node_id, placed))
 
     async def _send(self, node_id: int, sending: Sending) -> None:
-        settings = self._client.settings
-        request = produce_request(sending, self._client.view, self._compression, settings.request_timeout_ms)
+        settings, max_version = self._client.settings, None
+        request: Any = produce_request(sending, self._client.view, self._compression, settings.request_timeout_ms)
+        if self._transaction is not None:
+            request, max_version = self._transaction.message(request)
         began = asyncio.get_running_loop().time()
         self.metrics.sent([batch for _, batch in sending], self._compression, began)
         try:
-            response = await self._client.request(node_id, request)
+            response = await self._client.request(node_id, request, max_version=max_version)
             self.metrics.answered(asyncio.get_running_loop().time() - began)
         except ClientFailure as failure:
             self._failed(sending, failure)
@@ -187,6 +210,8 @@ class ProduceSender:
             for queue, _ in sending:
                 queue.in_flight = False
             self._wake.set()
+            if self._transaction is not None:
+                self._transaction.settled()
 
     def _failed(self, sending: Sending, failure: ClientFailure) -> None:
         """No response arrived. Unless the request was certainly never sent, the batches may have been appended."""
@@ -236,7 +261,7 @@ class ProduceSender:
             if not leader_changed:
                 self._back_off(queue, batch)
                 self._client.metadata_updater.refresh_soon([queue.partition.topic])
-        elif action is BatchAction.NEW_PRODUCER_ID:
+        elif action is BatchAction.NEW_PRODUCER_ID and self._transaction is None:
             queue.begin_again()
         elif action is BatchAction.SPLIT:
             queue.given_up(batch)

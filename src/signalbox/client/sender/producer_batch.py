@@ -30,11 +30,12 @@ class RecordMetadata(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProducerIdentity:
-    """A producer id with its epoch, valid in one cluster."""
+    """A producer id with its epoch, valid in one cluster. `transactional`: its batches belong to transactions."""
 
     producer_id: int
     producer_epoch: int
     cluster_id: str | None
+    transactional: bool = False
 
 
 class ProducerBatch:
@@ -77,6 +78,7 @@ class ProducerBatch:
                 producer_id=self.identity.producer_id,
                 producer_epoch=self.identity.producer_epoch,
                 base_sequence=self.base_sequence,
+                transactional=self.identity.transactional,
             )
         return self._encoded
 
@@ -143,6 +145,14 @@ class PartitionQueue:
         if self.identity is not None:
             self.spent_producer_id = self.identity.producer_id
         self.identity, self.next_sequence = None, 0
+
+    def restart(self) -> None:
+        """A transactional producer has a higher epoch: sequences begin at 0, with the same producer id or another."""
+        self.identity, self.spent_producer_id, self.next_sequence = None, -1, 0
+
+    def unsent(self) -> list[ProducerBatch]:
+        """The batches that have not left yet, which are the last ones."""
+        return [batch for batch in self.batches if not batch.attempts]
 
     def given_up(self, batch: ProducerBatch) -> None:
         """Remove the first batch. Its sequence numbers are used again only if it certainly was not appended."""

@@ -20,6 +20,7 @@ from signalbox.client.group_consumer.group_consumer import GroupConsumer
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings, RebalanceListener
 from signalbox.client.sync.event_loop_thread import EventLoopThread
 from signalbox.client.sync.sync_consumer import SyncReader
+from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
 from signalbox.common.ids import TopicPartition
 
 T = TypeVar("T")
@@ -105,6 +106,10 @@ class SyncGroupConsumer(SyncReader[GroupConsumer]):
     ) -> dict[TopicPartition, CommittedOffset]:
         """As GroupConsumer.committed."""
         return self._thread.call(self._consumer.committed, partitions, timeout_ms=timeout_ms)
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """As GroupConsumer.group_metadata."""
+        return self._thread.run(self._consumer.group_metadata)
 
     @property
     def subscription(self) -> frozenset[str]:

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.failures import ChannelClosed, DeadlinePassed
+from signalbox.client.producer import Producer, ProducerSettings
+from signalbox.client.rejections import AuthorizationFailed, ProducerFenced, RequestRejected
+from signalbox.client.transactions.transaction_state import TransactionState
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from tests.client.loopback_cluster import LoopbackCluster
+from tests.client.transactions.scripted_coordinator import LOST, ScriptedCoordinator, with_coordinator
+
+SETTINGS = ProducerSettings(transactional_id="id", linger_ms=1)
+
+
+def test_a_failed_commit_inside_the_context_is_aborted_and_raised() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            coordinator.errors[ApiKey.ADD_PARTITIONS_TO_TXN] = [Error.TOPIC_AUTHORIZATION_FAILED]
+            with pytest.raises(AuthorizationFailed):
+                async with producer.transaction():
+                    await producer.send("t1", b"rejected")
+            async with producer.transaction():
+                await producer.send("t2", b"x")
+        assert not cluster.topics["t1"][0].batches
+        assert [row.value for row in cluster.topics["t2"][0].records()] == [b"x"]
+
+    with_coordinator(test)
+
+
+def test_an_abort_that_fails_is_a_note_of_the_exception_that_caused_it() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            coordinator.errors[ApiKey.END_TXN] = [Error.PRODUCER_FENCED]
+
+            async def fail_in_transaction() -> None:
+                async with producer.transaction():
+                    await (await producer.send("t1", b"x"))
+                    raise KeyError("of the application")
+
+            with pytest.raises(KeyError) as raised:
+                await fail_in_transaction()
+            assert "the transaction could not be aborted: PRODUCER_FENCED" in raised.value.__notes__[0]
+            with pytest.raises(ProducerFenced):
+                producer.begin_transaction()
+
+    with_coordinator(test)
+
+
+def test_a_commit_that_goes_on_is_not_aborted_by_the_context() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            coordinator.errors[ApiKey.END_TXN] = [LOST] * 1_000
+            with pytest.raises(DeadlinePassed, match="commit_transaction did not end in time"):
+                async with producer.transaction():
+                    await producer.send("t1", b"x")
+            coordinator.errors.clear()
+            await producer.commit_transaction()
+        ends = [row.committed for row in coordinator.requests if type(row).__name__ == "EndTxnRequest"]
+        assert all(ends)
+
+    with_coordinator(test, api_timeout_ms=600)
+
+
+def test_a_cancelled_commit_goes_on_and_is_called_again() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            producer.begin_transaction()
+            await (await producer.send("t1", b"x"))
+            coordinator.errors[ApiKey.END_TXN] = [Error.CONCURRENT_TRANSACTIONS]
+            commit = asyncio.ensure_future(producer.commit_transaction())
+            await asyncio.sleep(0)
+            commit.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await commit
+            await producer.commit_transaction()
+            with pytest.raises(RuntimeError, match="commit_transaction is not possible now: no transaction is open"):
+                await producer.commit_transaction()
+
+    with_coordinator(test)
+
+
+def test_an_abort_at_the_end_of_the_producer_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        with caplog.at_level(logging.INFO, "signalbox.client"):
+            async with Producer(client, SETTINGS) as producer:
+                await producer.init_transactions()
+                producer.begin_transaction()
+                await (await producer.send("t1", b"x"))
+                coordinator.errors[ApiKey.END_TXN] = [Error.INVALID_TXN_STATE]
+        assert "Transaction not aborted (transactional id=id)" in caplog.text
+
+    with_coordinator(test)
+
+
+def test_calls_of_a_producer_without_an_id_or_that_is_closed() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        async with Producer(client) as plain:
+            with pytest.raises(RuntimeError, match=r"the producer has no transactional\.id"):
+                await plain.init_transactions()
+            with pytest.raises(RuntimeError, match=r"the producer has no transactional\.id"):
+                plain.begin_transaction()
+        async with Producer(client, SETTINGS) as producer:
+            pass
+        with pytest.raises(ChannelClosed):
+            await producer.init_transactions()
+
+    with_coordinator(test)
+
+
+def test_a_timeout_that_the_broker_does_not_allow_is_final() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        coordinator.errors[ApiKey.INIT_PRODUCER_ID] = [Error.INVALID_TRANSACTION_TIMEOUT]
+        async with Producer(client, SETTINGS) as producer:
+            with pytest.raises(RequestRejected, match="INVALID_TRANSACTION_TIMEOUT"):
+                await producer.init_transactions()
+            with pytest.raises(RequestRejected, match="INVALID_TRANSACTION_TIMEOUT"):
+                await producer.init_transactions()
+            assert producer._transactions is not None
+            assert producer._transactions.manager.state is TransactionState.FATAL_ERROR
+
+    with_coordinator(test)

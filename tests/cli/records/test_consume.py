@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from signalbox.testing.cluster import Cluster
 from tests.cli.following import first_line
@@ -49,6 +50,23 @@ def test_a_group_goes_on_where_it_stopped(run: Any) -> None:
     assert len(first) == 5
     assert sorted(first + rest) == values(run, "-e")
     assert values(run, "--group", "line-members", "-e") == []
+
+
+def test_records_of_open_and_aborted_transactions_are_left_out_on_request(run: Any, cluster: Cluster) -> None:
+    run("topic", "create", "transactional", "--partitions", "1")
+    config = {"bootstrap.servers": cluster.bootstrap_servers}
+    for value, ends in ((b"aborted", "abort"), (b"committed", "commit"), (b"open", "")):
+        producer = Producer({**config, "transactional.id": f"consumed-{value.decode()}"})
+        producer.init_transactions(60)
+        producer.begin_transaction()
+        producer.produce("transactional", value)
+        producer.flush(60)
+        if ends:
+            getattr(producer, f"{ends}_transaction")(60)
+    everything = run("consume", "-t", "transactional", "-e").stdout.split()
+    assert everything == ["aborted", "committed", "open"]
+    for arguments in ((), ("-G", "of-transactions")):
+        assert run("consume", "-t", "transactional", "-e", "--read-committed", *arguments).stdout == "committed\n"
 
 
 def test_new_records_are_printed_as_they_arrive(run: Any, cluster: Cluster) -> None:

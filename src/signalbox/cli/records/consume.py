@@ -41,6 +41,11 @@ class Reading:
     until_end: bool
     properties: dict[str, str]
 
+    @property
+    def isolation_level(self) -> int:
+        """For ListOffsets: with read_committed the end is before the first open transaction."""
+        return int(self.properties.get("isolation.level") == "read_committed")
+
 
 def consume(
     topic: Annotated[list[str], typer.Option("--topic", "-t", metavar="TOPIC", help="A topic; can be repeated.")],
@@ -75,6 +80,9 @@ def consume(
         ),
     ] = DEFAULT_FORMAT,
     null: Annotated[str | None, typer.Option(metavar="TEXT", help="The text for a null key or value.")] = None,
+    read_committed: Annotated[
+        bool, typer.Option("--read-committed", help="No records of transactions that are open or aborted.")
+    ] = False,
     properties: Annotated[
         list[str] | None,
         typer.Option(
@@ -96,6 +104,8 @@ def consume(
     except ValueError as error:
         fail(str(error), code=2)
     keys = {**client_properties(), **pairs(properties, "--property")}
+    if read_committed:
+        keys["isolation.level"] = "read_committed"
     reading = Reading(topic, partition or [], start, max_messages, exit_at_end, keys)
     if group is None:
         run_client(lambda client: _read(client, reading, render))
@@ -117,7 +127,11 @@ async def _read(client: ClusterClient, reading: Reading, render: Callable[[Consu
             raise ValueError(f"topic {name} has no partition {missing[0]}")
         partitions += [TopicPartition(name, number) for number in reading.partitions or sorted(known)]
     admin = OffsetAdmin(client)
-    ends = await admin.list_offsets(partitions, LATEST) if reading.until_end else {}
+    ends = (
+        await admin.list_offsets(partitions, LATEST, isolation_level=reading.isolation_level)
+        if reading.until_end
+        else {}
+    )
     consumer = Consumer(
         client, ConsumerSettings.from_properties({"auto.offset.reset": "earliest", **reading.properties})
     )
@@ -158,7 +172,7 @@ async def _read_as_member(
             left = _print(records, render, left)
             if reading.until_end and not records and joined.is_set():  # a member may have no partitions
                 fresh = [one for one in consumer.assignment if one not in ends]
-                ends.update(await admin.list_offsets(fresh, LATEST))
+                ends.update(await admin.list_offsets(fresh, LATEST, isolation_level=reading.isolation_level))
                 if _is_at(consumer, {one: ends[one] for one in consumer.assignment}):
                     break
 

@@ -100,8 +100,9 @@ class Producer:
         """Queue a record; the future is its acknowledgement. Waits for the topic's metadata and for buffer memory.
 
         DeadlinePassed without metadata of the topic in time; KafkaError(MESSAGE_TOO_LARGE). The future: DeadlinePassed
-        after the delivery timeout, KafkaError when the broker rejected the record and a retry cannot succeed, or when it
-        cannot be encoded; ChannelClosed once the client is closed. With a transactional id: RuntimeError outside of a transaction, the failure of one that can only be aborted.
+        after the delivery timeout, KafkaError when the record cannot be encoded, or when the broker rejected it and a
+        retry cannot succeed; ChannelClosed once the client is closed. With a transactional id: RuntimeError outside of
+        a transaction, the failure of one that can only be aborted.
         """
         if self._transactions is not None:
             self._transactions.manager.check_can_add("send")

@@ -19,9 +19,12 @@ def first_line(arguments: list[str], cause: Callable[[], object]) -> str:
         assert output is not None
         try:
 
+            poll = select.poll()
+            poll.register(output, select.POLLIN)
+
             def printed() -> bool:
                 cause()
-                return bool(select.select([output], [], [], 0.2)[0])
+                return bool(poll.poll(200))
 
             until(printed)
             return output.readline()

@@ -28,7 +28,14 @@ FETCH = ConsumerSettings(auto_offset_reset="earliest", fetch_max_wait_ms=50)
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
+    """With one topic, `counted`."""
+
+    async def create_topic(bootstrap_servers: str) -> None:
+        async with ClusterClient(ClientSettings.of(bootstrap_servers)) as client:
+            await AdminClient(client).create_topics([NewTopic(name="counted", num_partitions=1)])
+
     with Cluster(brokers=1) as made:
+        asyncio.run(create_topic(made.bootstrap_servers))
         yield made
 
 
@@ -42,7 +49,6 @@ def on_the_page(kind: str) -> set[str]:
 def test_every_object_counts_what_it_does(cluster: Cluster) -> None:
     async def run() -> None:
         async with ClusterClient(ClientSettings.of(cluster.bootstrap_servers)) as client:
-            await AdminClient(client).create_topics([NewTopic(name="counted", num_partitions=1)])
             async with Producer(client) as producer:
                 for _ in range(10):
                     await producer.send("counted", bytes(100))

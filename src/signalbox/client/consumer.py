@@ -1,6 +1,7 @@
 """A consumer by assignment: assign, seek, pause, poll. A member of a consumer group is a GroupConsumer, which uses it.
 
-Fetches go on while records are returned (`fetcher.py`). A position advances only when `poll` returns records.
+Other leaders are fetched from while records of one are returned (`fetcher.py`). A position advances only when `poll`
+returns records.
 """
 
 from __future__ import annotations

@@ -105,3 +105,8 @@ def test_paths_that_are_named_exist(page: Path) -> None:
 )
 def test_what_counts_as_a_path_that_exists(path: str, exists: bool) -> None:
     assert _exists(path) is exists
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: str(page.relative_to(_ROOT)))
+def test_no_conflict_of_a_merge_is_left(page: Path) -> None:
+    assert re.findall(r"^(?:<{7} |={7}$|>{7} ).*", page.read_text(encoding="utf-8"), re.MULTILINE) == []

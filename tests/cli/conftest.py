@@ -19,9 +19,15 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="package")
 def run(cluster: Cluster) -> Run:
-    """Runs a command line against the cluster; standard output and standard error are separate."""
+    return runner_of(cluster)
 
-    def command(*arguments: str, bootstrap: str | None = None) -> Result:
-        return CliRunner(env={"SIGNALBOX_BOOTSTRAP": bootstrap or cluster.bootstrap_servers}).invoke(app, arguments)
+
+def runner_of(cluster: Cluster) -> Run:
+    """Runs a command line against the cluster, `lines` on standard input; standard output and standard error are
+    separate."""
+
+    def command(*arguments: str, bootstrap: str | None = None, lines: str | None = None) -> Result:
+        runner = CliRunner(env={"SIGNALBOX_BOOTSTRAP": bootstrap or cluster.bootstrap_servers})
+        return runner.invoke(app, arguments, input=lines)
 
     return command

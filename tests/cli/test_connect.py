@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import typer
-from rich.table import Table
 
 from signalbox.cli.connect import COMMAND_CONFIG, ask, pairs, report, show
+from signalbox.cli.shell.listing import Listing
+from signalbox.cli.shell.shared_options import BOOTSTRAP
 from signalbox.client.admin_apis.admin_call import AdminResult
 from signalbox.protocol.error_table import Error
 
@@ -40,9 +41,12 @@ def test_one_rejection_among_many_is_printed_and_sets_the_exit_code(capsys: pyte
 
 
 @pytest.mark.parametrize("bootstrap", ["127.0.0.1:1", "nonsense", "", "127.0.0.1:port"])
-def test_a_refused_connection(bootstrap: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_connection(
+    bootstrap: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(BOOTSTRAP, bootstrap)
     with pytest.raises(typer.Exit) as ended:
-        ask(bootstrap, lambda admin: admin.describe_cluster(), timeout_ms=200)
+        ask(lambda admin: admin.describe_cluster(), timeout_ms=200)
     captured = capsys.readouterr()
     assert (ended.value.exit_code, captured.out) == (1, "")
     assert captured.err.strip()
@@ -54,8 +58,8 @@ def test_a_table_that_is_piped_is_as_wide_as_it_needs_to_be(
 ) -> None:
     if colors:
         monkeypatch.setenv("FORCE_COLOR", colors)
-    table = Table("name", "value")
-    table.add_row("n" * 150, "v" * 150)
+    table = Listing("name", "value")
+    table.add("n" * 150, "v" * 150)
     show(table)
     [row] = [line for line in capsys.readouterr().out.splitlines() if "nnn" in line]
     assert row == f"│ {'n' * 150} │ {'v' * 150} │"
@@ -81,7 +85,8 @@ def test_how_to_log_in_is_read_from_a_file(
     if text is not None:
         file.write_text(text)
     monkeypatch.setenv(COMMAND_CONFIG, str(file))
+    monkeypatch.setenv(BOOTSTRAP, "127.0.0.1:1")
     with pytest.raises(typer.Exit) as ended:
-        ask("127.0.0.1:1", lambda admin: admin.describe_cluster(), timeout_ms=200)
+        ask(lambda admin: admin.describe_cluster(), timeout_ms=200)
     assert ended.value.exit_code == code
     assert says in capsys.readouterr().err

@@ -12,7 +12,8 @@ import typer
 from typer.testing import CliRunner
 
 from signalbox.cli.connect import COMMAND_CONFIG
-from signalbox.cli.main import Commands, app
+from signalbox.cli.main import app
+from signalbox.cli.shell.lazy_commands import Commands
 
 COMMANDS = [
     "start",
@@ -29,6 +30,15 @@ COMMANDS = [
     "store",
     "planes",
     "pipeline",
+    "down",
+    "produce",
+    "consume",
+    "quota",
+    "log-dirs",
+    "features",
+    "delete-records",
+    "audit",
+    "completion",
 ]
 
 

@@ -21,7 +21,7 @@ def create(cluster: Cluster, topic: str, *replicas: int) -> None:
 
 def test_replicas_move(cluster: Cluster, run: Any) -> None:
     create(cluster, "moved", 1)
-    assert run("reassign", "start", "moved", "0", "2,1").stdout == "moved-0: moves to 2,1\n"
+    assert run("reassign", "start", "moved", "0", "2,1").stdout == "moved-0: reassignment to [2, 1] started\n"
     assert until(lambda: run("reassign", "list").stdout == "no partition reassignments in progress\n")
     assert until(lambda: "│ 2,1 " in run("topic", "describe", "moved").stdout)
 
@@ -54,5 +54,5 @@ def test_what_moves_is_a_table_and_can_go_back(run: Any) -> None:
         listed = run("reassign", "list", **own).stdout
         row = [each.strip() for each in listed.splitlines()[-2].split("│")[1:-1]]
         assert row == ["slow-0", "3,1,2", "3", "2"]
-        assert run("reassign", "cancel", "slow", "0", **own).stdout == "slow-0: moves back\n"
+        assert run("reassign", "cancel", "slow", "0", **own).stdout == "slow-0: reassignment cancelled\n"
         assert run("reassign", "list", **own).stdout == "no partition reassignments in progress\n"

@@ -10,6 +10,7 @@ from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import Misrouted
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -88,7 +89,8 @@ def test_node_ids_and_the_cluster_id_are_replaced_and_nodes_hidden() -> None:
     metadata, described = through(rewrite, ask)
     assert (metadata.cluster_id, described.cluster_id) == ("shown", "shown")
     assert [row.node_id for row in metadata.brokers] == [row.broker_id for row in described.brokers] == [101]
-    assert [(row.leader_id, row.replica_nodes) for row in metadata.topics[0].partitions] == [(101, [101]), (102, [102])]
+    assert [(row.leader_id, row.replica_nodes) for row in metadata.topics[0].partitions] == [(101, [101]), (-1, [102])]
+    assert [row.error_code for row in metadata.topics[0].partitions] == [Error.NONE, Error.LISTENER_NOT_FOUND]
 
 
 def test_apiversions_is_limited_and_the_identity_does_not_arrive() -> None:

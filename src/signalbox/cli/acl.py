@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, fail, report, say, show
+from signalbox.cli.connect import ask, fail, report, say, show
+from signalbox.cli.shell.listing import Listing
 from signalbox.client.admin_apis.acl_admin import text_of
 from signalbox.security.acl import (
     CLUSTER_NAME,
@@ -57,17 +57,16 @@ def list_acls(
     delegation_token: Token = None,
     cluster: Cluster = False,
     principal: Principal = None,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """List all ACLs, or those that match a resource."""
     named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
     acl_filter = AclFilter(principal=principal)
     if named is not None:
         acl_filter = AclFilter(named[0], named[1], PatternType.MATCH, principal)
-    table = Table("resource", "name", "pattern", "principal", "permission", "operation", "host")
-    for binding in ask(bootstrap, lambda admin: admin.describe_acls(acl_filter)):
+    table = Listing("resource", "name", "pattern", "principal", "permission", "operation", "host")
+    for binding in ask(lambda admin: admin.describe_acls(acl_filter)):
         pattern, entry = binding.pattern, binding.entry
-        table.add_row(
+        table.add(
             pattern.resource_type.name,
             pattern.name,
             pattern.pattern_type.name,
@@ -92,7 +91,6 @@ def create(
     operation: Operations = None,
     host: Annotated[str, typer.Option(help="Client address; * matches all hosts.")] = "*",
     deny: Annotated[bool, typer.Option("--deny", help="Create a DENY entry (default: ALLOW).")] = False,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Create ACLs: allow (or deny) operations on a resource."""
     named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
@@ -104,7 +102,7 @@ def create(
         AclBinding(pattern, AccessControlEntry(principal, host, operation_code, permission))
         for operation_code in _operations(operation)
     ]
-    results = ask(bootstrap, lambda admin: admin.create_acls(bindings))
+    results = ask(lambda admin: admin.create_acls(bindings))
     report({result.name: result for result in results.values()}, "created")
 
 
@@ -120,7 +118,6 @@ def delete(
     principal: Principal = None,
     operation: Operations = None,
     host: Annotated[str | None, typer.Option(help="Only entries for this host.")] = None,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Delete the ACLs of exactly this pattern, optionally of one principal only."""
     named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
@@ -131,7 +128,7 @@ def delete(
         AclFilter(named[0], named[1], pattern_type, principal, host, operation_code)
         for operation_code in (_operations(operation) if operation else (AclOperation.ANY,))
     ]
-    for binding in ask(bootstrap, lambda admin: admin.delete_acls(acl_filters)):
+    for binding in ask(lambda admin: admin.delete_acls(acl_filters)):
         say(f"{text_of(binding)}: deleted")
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from signalbox.cli.connect import errors, say, show
+from signalbox.cli.connect import errors, say, show, tell
+from signalbox.cli.shell.listing import Listing
+from signalbox.cli.shell.shared_options import shared
 from signalbox.configuration.check.files import CheckedFile, Findings, check_files
 from signalbox.configuration.check.listener_summary import ListenerSummary
 
@@ -36,28 +37,41 @@ def check(
 ) -> None:
     """Validate brokers' configurations without starting a broker."""
     findings = check_files(properties, override or [])
+    summary = _summary(findings, len(properties))
+    code = 2 if findings.unreadable else 1 if findings.faults else 0
+    if shared().as_json:
+        tell(_document(findings), "")
+        raise typer.Exit(code)
     for file in findings.files:
         show(_table(file))
     for warning in findings.warnings:
         say(f"warning: {warning}")
     for line in (*findings.unreadable, *findings.faults):
         errors.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
-    if findings.unreadable or findings.faults:
-        errors.print(_summary(findings, len(properties)), style="red", markup=False, highlight=False)
-        raise typer.Exit(2 if findings.unreadable else 1)
-    say(_summary(findings, len(properties)))
+    if code:
+        errors.print(summary, style="red", markup=False, highlight=False)
+        raise typer.Exit(code)
+    say(summary)
 
 
-def _table(file: CheckedFile) -> Table:
+def _document(findings: Findings) -> dict[str, object]:
+    return {
+        "files": {file.name: _table(file) for file in findings.files},
+        "warnings": list(map(str, findings.warnings)),
+        "unreadable": list(map(str, findings.unreadable)),
+        "faults": list(map(str, findings.faults)),
+    }
+
+
+def _table(file: CheckedFile) -> Listing:
     """One row per listener; a column without any value is left out."""
     rows = [[cell(listener) for cell in _COLUMNS.values()] for listener in file.listeners]
     columns_with_value = [index for index, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
-    table = Table(title=f"{file.origin}: {file.name}")
-    for title in [list(_COLUMNS)[index] for index in columns_with_value]:
-        table.add_column(title, overflow="fold")
+    titles = list(_COLUMNS)
+    listing = Listing(*(titles[index] for index in columns_with_value), title=f"{file.origin}: {file.name}")
     for row in rows:
-        table.add_row(*(row[index] for index in columns_with_value))
-    return table
+        listing.add(*(row[index] for index in columns_with_value))
+    return listing
 
 
 def _summary(findings: Findings, files: int) -> str:

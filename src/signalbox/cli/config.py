@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, fail, pairs, report, show
+from signalbox.cli.connect import ask, fail, pairs, report, show
+from signalbox.cli.shell.listing import Listing
 from signalbox.client.admin_apis.config_admin import ConfigChange, ConfigResource
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 
@@ -20,17 +21,15 @@ Resource = Annotated[str, typer.Argument(help="topic:NAME, broker:ID, or broker:
 
 @app.command("describe")
 def describe(
-    resource: Resource,
-    all_values: Annotated[bool, typer.Option("--all", help="Include default values.")] = False,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    resource: Resource, all_values: Annotated[bool, typer.Option("--all", help="Include default values.")] = False
 ) -> None:
     """Describe configs with the source of each value."""
-    description = ask(bootstrap, lambda admin: admin.describe_configs(_resource(resource)))
-    table = Table("config", "value", "set by", "changeable", title=resource)
+    description = ask(lambda admin: admin.describe_configs(_resource(resource)))
+    table = Listing("config", "value", "set by", "changeable", title=resource)
     for name, entry in sorted(description.items()):
         if all_values or not entry.is_default:
-            value = "(hidden)" if entry.sensitive else str(entry.value)
-            table.add_row(name, value, _SOURCES.get(entry.source, str(entry.source)), "" if entry.read_only else "yes")
+            value = "(hidden)" if entry.sensitive else entry.value
+            table.add(name, value, _SOURCES.get(entry.source, str(entry.source)), not entry.read_only)
     show(table)
 
 
@@ -41,7 +40,6 @@ def set_configs(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Apply the change even if it closes open connections.")
     ] = False,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Alter configs. All changes of one command are applied atomically."""
     changes = [
@@ -54,10 +52,12 @@ def set_configs(
         and target.type is ConfigResourceType.BROKER
         and any(change.name in _CONNECTION_LIMITS for change in changes)
     ):
-        warnings = ask(bootstrap, lambda admin: admin.cut_off(target, changes))
+        warnings = ask(lambda admin: admin.cut_off(target, changes))
         if warnings:
             fail("\n".join([*warnings, "Nothing was changed. Repeat the command with --yes to apply the change."]))
-    report(ask(bootstrap, lambda admin: admin.alter_configs({target: changes})), "changed")
+    results = ask(lambda admin: admin.alter_configs({target: changes}))
+    # A result for the defaults of all brokers has an empty name.
+    report({name: replace(result, name=result.name or resource) for name, result in results.items()}, "changed")
 
 
 def _resource(text: str) -> ConfigResource:

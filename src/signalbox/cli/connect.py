@@ -1,93 +1,184 @@
-"""Shared by all client commands: the bootstrap option, the login, one admin call, errors as one red line on standard
+"""Shared by all client commands: the settings of the client, one admin call, results, errors as red lines on standard
 error and exit code 1. Output to a pipe is never wrapped or cut: a program reads it.
 
 The login is in a file of client properties (`security.protocol`, `sasl.*`, `ssl.*`), as for Kafka's tools: `signalbox
---command-config FILE ...`, or the file's name in SIGNALBOX_COMMAND_CONFIG.
+--command-config FILE ...`, or the file's name in SIGNALBOX_COMMAND_CONFIG. With `--json` a result is one JSON document
+on standard output; lines for people go to standard error. rich is imported when it is needed: most of a short command's
+time would be its import.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Annotated, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from signalbox.client.admin import AdminClient
-from signalbox.client.admin_apis.admin_call import AdminResult
-from signalbox.client.client_settings import ClientSettings
-from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.failures import ClientFailure
-from signalbox.common.config.properties_file import parse_properties
-from signalbox.protocol.error_table import KafkaError
+from signalbox.cli.shell.listing import Listing, json_text
+from signalbox.cli.shell.shared_options import COMMAND_CONFIG, shared
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from signalbox.client.admin import AdminClient
+    from signalbox.client.admin_apis.admin_call import AdminResult
+    from signalbox.client.client_settings import ClientSettings
+    from signalbox.client.cluster_client import ClusterClient
+
+    console: Console
+    errors: Console
+
+__all__ = ["COMMAND_CONFIG"]
 
 T = TypeVar("T")
+Api = TypeVar("Api")
 
-Bootstrap = Annotated[
-    str, typer.Option("--bootstrap-server", "-b", envvar="SIGNALBOX_BOOTSTRAP", help="host:port of any broker.")
-]
-COMMAND_CONFIG = "SIGNALBOX_COMMAND_CONFIG"
+TIMEOUT_MS = 10_000
+CONNECT_TIMEOUT_MS = 3_000
 _PIPED_WIDTH = 2_000
-DEFAULT_BOOTSTRAP = "127.0.0.1:19092"
-
-console = Console(emoji=False)  # `a:1:b` is an address here, and rich would print a picture for `:1:`
-errors = Console(stderr=True, emoji=False)
 
 
-def ask(bootstrap: str, call: Callable[[AdminClient], Awaitable[T]], timeout_ms: int = 10_000) -> T:
+def __getattr__(name: str) -> Any:
+    """`console` and `errors` (consoles of rich), made when they are used first."""
+    if name not in ("console", "errors"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from rich.console import Console
+
+    # `a:1:b` is an address here, and rich would print a picture for `:1:`
+    made = globals()[name] = Console(stderr=name == "errors", emoji=False)
+    return made
+
+
+def ask(call: Callable[[AdminClient], Awaitable[T]], timeout_ms: int = TIMEOUT_MS) -> T:
     """Returns the result of `call` with an admin client; any failure ends the command."""
+    from signalbox.client.admin import AdminClient
+
+    return ask_with(AdminClient, call, timeout_ms)
+
+
+def ask_with(
+    api: Callable[[ClusterClient], Api], call: Callable[[Api], Awaitable[T]], timeout_ms: int = TIMEOUT_MS
+) -> T:
+    """As `ask`, with one admin class: what only it needs is imported faster than the whole admin client."""
+    return run_client(lambda client: call(api(client)), timeout_ms)
+
+
+def run_client(work: Callable[[ClusterClient], Awaitable[T]], timeout_ms: int = TIMEOUT_MS) -> T:
+    """Returns the result of `work` with a client that is started. A failure ends the command with its likely reason;
+    so does a client that cannot connect at all, without waiting for the deadline."""
+    from signalbox.cli.shell.first_contact import watched
+    from signalbox.client.cluster_client import ClusterClient
+    from signalbox.client.failures import ClientFailure
+    from signalbox.protocol.error_table import KafkaError
+
+    settings: ClientSettings | None = None
 
     async def run() -> T:
-        async with AdminClient(ClusterClient(_settings(bootstrap, timeout_ms))) as admin:
-            return await call(admin)
+        async with ClusterClient(client_settings(timeout_ms)) as client:
+            nonlocal settings
+            settings = client.settings
+            return await watched(client, work(client))
 
     try:
         return asyncio.run(run())
     except (KafkaError, ClientFailure, ValueError) as error:
-        fail(str(error))
+        from signalbox.cli.shell.connect_hints import explained
+
+        fail(explained(error, settings, shared().bootstrap))
 
 
-def _settings(bootstrap: str, timeout_ms: int) -> ClientSettings:
-    properties = {"client.id": "signalbox-cli", "default.api.timeout.ms": str(timeout_ms)}
-    if location := os.environ.get(COMMAND_CONFIG):
-        try:
-            properties.update(parse_properties(Path(location).read_text(encoding="utf-8"), location).values)
-        except (OSError, ValueError) as error:
-            fail(f"{location} cannot be read: {error}", code=2)
-    return ClientSettings.from_properties({**properties, "bootstrap.servers": bootstrap})
+def client_properties() -> dict[str, str]:
+    """The properties of the file of --command-config; an unreadable file ends the command."""
+    location = shared().config_file
+    if not location:
+        return {}
+    from signalbox.common.config.properties_file import parse_properties
+
+    try:
+        return dict(parse_properties(Path(location).read_text(encoding="utf-8"), location).values)
+    except (OSError, ValueError) as error:
+        fail(f"{location} cannot be read: {error}", code=2)
+
+
+def client_settings(timeout_ms: int = TIMEOUT_MS) -> ClientSettings:
+    """The settings of the client that the shared options describe. ConfigRejected, ValueError."""
+    from signalbox.client.client_settings import ClientSettings
+
+    defaults = {
+        "client.id": "signalbox-cli",
+        "default.api.timeout.ms": str(timeout_ms),
+        "socket.connection.setup.timeout.ms": str(min(CONNECT_TIMEOUT_MS, timeout_ms)),
+    }
+    properties = {**defaults, **client_properties(), "bootstrap.servers": shared().bootstrap}
+    return ClientSettings.from_properties(properties)
 
 
 def say(line: str) -> None:
-    """Prints one line without wrapping or markup."""
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    """Prints one line without wrapping or markup; with --json to standard error."""
+    print(line, file=sys.stderr if shared().as_json else sys.stdout, flush=True)
 
 
-def show(table: Table) -> None:
-    """Prints a table under its title: as wide as the terminal, or as wide as necessary in a pipe. Long values continue
-    on the next line; nothing is cut."""
-    title, table.title = table.title, None
-    if title:
-        say(str(title))
-    for column in table.columns:
-        column.overflow = "fold"
+def tell(document: Mapping[str, Any], line: str) -> None:
+    """Prints a result: the document with --json, else the line."""
+    if shared().as_json:
+        print(json_text(document), flush=True)
+    else:
+        say(line)
+
+
+def show(listing: Listing, **facts: Any) -> None:
+    """Prints a listing under its title; with --json its rows, or an object of `facts` and `rows` if there are facts."""
+    if shared().as_json:
+        print(json_text({**facts, "rows": listing} if facts else listing), flush=True)
+    else:
+        draw(listing)
+
+
+def draw(listing: Listing) -> None:
+    """Prints a listing as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    if listing.title:
+        say(listing.title)
+    table = Table()
+    for column in listing.columns:
+        table.add_column(column, overflow="fold")
+    for row in listing.texts():
+        table.add_row(*(_escaped(text) for text in row))
     # A console's own width limits the width of `print`, so a pipe gets a console that is wide enough. With FORCE_COLOR
     # rich takes a pipe for a terminal (of 80 columns): only the file object knows.
+    console = sys.modules[__name__].console  # by `__getattr__`
     (console if console.file.isatty() else Console(width=_PIPED_WIDTH, emoji=False)).print(table)
 
 
-def report(results: dict[str, AdminResult], done: str) -> None:
-    """Prints one line per entry; exit code 1 if an entry was rejected."""
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def report(results: Mapping[Any, AdminResult], done: str) -> None:
+    """Prints one line per entry, or a list with --json; exit code 1 if an entry was rejected."""
+    from signalbox.protocol.error_table import KafkaError
+
+    listing = Listing("name", "error", "message")
     for result in results.values():
+        message = done
         try:
             result.raise_for_error()
         except KafkaError as error:
-            errors.print(str(error), style="red", markup=False, soft_wrap=True)
+            message = str(error)
+            _complain(message)
         else:
-            say(f"{result.name}: {done}")
+            if not shared().as_json:
+                say(f"{result.name}: {done}")
+        listing.add(result.name, result.error.name if result.error else None, message)
+    if shared().as_json:
+        print(json_text(listing), flush=True)
     if any(result.error for result in results.values()):
         raise typer.Exit(1)
 
@@ -103,7 +194,11 @@ def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
     return values
 
 
+def _complain(message: str) -> None:
+    typer.secho(message, fg="red", err=True)
+
+
 def fail(message: str, code: int = 1) -> NoReturn:
     """Print the error and end the command."""
-    errors.print(message, style="red", markup=False, soft_wrap=True)
+    _complain(message)
     raise typer.Exit(code)

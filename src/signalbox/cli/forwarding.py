@@ -20,7 +20,9 @@ from rich.live import Live
 from rich.table import Table
 
 from signalbox.cli.broker_page import Addresses, BrokerPage, page_of
-from signalbox.cli.connect import console
+from signalbox.cli.connect import console, tell
+from signalbox.cli.shell.listing import Listing
+from signalbox.cli.shell.shared_options import shared
 
 _MANAGER = "kafka_server_forwardingmanager_"
 _OWN = "signalbox_broker_forwardingmanager_"
@@ -82,6 +84,9 @@ def forwarding(
     every: Annotated[float, typer.Option(min=0.1, help="Refresh interval in seconds.")] = 1.0,
 ) -> None:
     """Show forwarded requests by broker and client, forwarding errors, and connected client software."""
+    if shared().as_json:
+        tell({kind: _listing(kind, rows) for kind, rows in _tables(_read_states(addresses), {})}, "")
+        return
     if once:
         for kind, rows in _tables(_read_states(addresses), {}):
             for row in ([*_COLUMNS[kind]], *rows):
@@ -116,8 +121,17 @@ def _tables(
     yield "software", [(*row, str(count)) for row, count in sorted(software.items())]
 
 
+def _listing(kind: str, rows: Sequence[tuple[str, ...]]) -> Listing:
+    listing = Listing(*_COLUMNS[kind])
+    for row in rows:
+        listing.add(*row)
+    return listing
+
+
 def _drawn(kind: str, rows: Sequence[tuple[str, ...]]) -> Table:
-    table = Table(*_COLUMNS[kind])
+    table = Table()
+    for column in _COLUMNS[kind]:
+        table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*row)
     return table

@@ -1,46 +1,60 @@
-"""`signalbox group`: consumer groups, their members and their committed offsets."""
+"""`signalbox group`: consumer groups, their members, their committed offsets and their lag."""
 
 from __future__ import annotations
 
 import typer
-from rich.table import Table
 
-from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, report, say, show
+from signalbox.cli.connect import ask, report, say, show, tell
+from signalbox.cli.groups.group_lag import lag
+from signalbox.cli.groups.reset_offsets import reset_offsets
+from signalbox.cli.shell.listing import Listing
+from signalbox.cli.shell.shared_options import shared
 
-app = typer.Typer(help="Consumer groups: list, describe, offsets, delete.", no_args_is_help=True)
+app = typer.Typer(help="Consumer groups: list, describe, lag, offsets, reset-offsets, delete.", no_args_is_help=True)
 
 
-@app.command("list")
-def list_groups(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+@app.command("list", epilog="Example: signalbox group list")
+def list_groups() -> None:
     """List groups with their states."""
-    table = Table("group", "state", "protocol", "type")
-    for group in sorted(ask(bootstrap, lambda admin: admin.list_groups()), key=lambda group: group.group_id):
-        table.add_row(group.group_id, group.state, group.protocol_type, group.type)
+    table = Listing("group", "state", "protocol", "type")
+    for group in sorted(ask(lambda admin: admin.list_groups()), key=lambda group: group.group_id):
+        table.add(group.group_id, group.state, group.protocol_type, group.type)
     show(table)
 
 
-@app.command("describe")
-def describe(group_id: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+@app.command("describe", epilog="Example: signalbox group describe readers --json")
+def describe(group_id: str) -> None:
     """Describe state, coordinator and members of a group."""
-    group = ask(bootstrap, lambda admin: admin.describe_group(group_id))
-    say(f"{group.group_id}: {group.state}, assignor {group.protocol or '-'}, coordinator {group.coordinator_id}")
-    table = Table("member", "instance", "client id", "host")
+    group = ask(lambda admin: admin.describe_group(group_id))
+    table = Listing("member", "instance", "client id", "host")
     for member in group.members:
-        table.add_row(member.member_id, member.group_instance_id or "", member.client_id, member.client_host)
+        table.add(member.member_id, member.group_instance_id, member.client_id, member.client_host)
+    if shared().as_json:
+        facts = {"group": group.group_id, "state": group.state, "assignor": group.protocol}
+        tell({**facts, "coordinator": group.coordinator_id, "members": table}, "")
+        return
+    say(f"{group.group_id}: {group.state}, assignor {group.protocol or '-'}, coordinator {group.coordinator_id}")
     show(table)
 
 
-@app.command("offsets")
-def offsets(group_id: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+@app.command("offsets", epilog="Example: signalbox group offsets readers")
+def offsets(group_id: str) -> None:
     """Show committed offsets per partition."""
-    table = Table("topic", "partition", "offset", "leader epoch", title=group_id)
-    committed = ask(bootstrap, lambda admin: admin.committed_offsets(group_id))
+    table = Listing("topic", "partition", "offset", "leader epoch", title=group_id)
+    committed = ask(lambda admin: admin.committed_offsets(group_id))
     for (topic, partition), entry in sorted(committed.items()):
-        table.add_row(topic, str(partition), str(entry.offset), str(entry.leader_epoch))
+        table.add(topic, partition, entry.offset, entry.leader_epoch)
     show(table)
 
 
 @app.command("delete")
-def delete(group_ids: list[str], bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+def delete(group_ids: list[str]) -> None:
     """Delete empty groups and their committed offsets."""
-    report(ask(bootstrap, lambda admin: admin.delete_groups(group_ids)), "deleted")
+    report(ask(lambda admin: admin.delete_groups(group_ids)), "deleted")
+
+
+app.command("lag", epilog="Example: signalbox group lag readers --json")(lag)
+app.command(
+    "reset-offsets",
+    epilog="Example: signalbox group reset-offsets readers -t flights --to-datetime 2026-11-26T08:00:00 --execute",
+)(reset_offsets)

@@ -1,4 +1,4 @@
-"""The command line: all commands. Each command is in its own file.
+"""The command line: the table of all commands. Each command is in its own file, and is imported when it is used.
 
 A command reports the errors that it expects. An error of the file system that a command does not expect (a directory
 instead of a file, a full disk, permissions) ends any command with one line, too.
@@ -6,92 +6,77 @@ instead of a file, a full disk, permissions) ends any command with one line, too
 
 from __future__ import annotations
 
-import errno
+import gc
 import os
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
-from signalbox.cli import (
-    acl,
-    check,
-    cluster,
-    config,
-    doctor,
-    forwarding,
-    group,
-    pipeline,
-    planes,
-    reassign,
-    start,
-    token,
-    topic,
-    up,
-    user,
+from signalbox.cli.shell.lazy_commands import HELP_NAMES, Commands, CommandTable, LazyCommand
+from signalbox.cli.shell.shared_options import COMMAND_CONFIG, LOCAL, OUTPUT, shared
+
+_Row = LazyCommand
+
+COMMANDS = (
+    _Row("start", "start:start", "Start one broker in the foreground.", LOCAL),
+    _Row("check", "check:check", "Validate brokers' configurations without starting a broker.", OUTPUT),
+    _Row("up", "up:up", "Start a cluster on this host; Ctrl-C or `down` stops it.", LOCAL),
+    _Row("down", "local_cluster.down:down", "Stop the cluster that `up` runs in a folder.", LOCAL),
+    _Row("demo", "demo.run:demo", "Show the main use case on real data, with checks in each step.", LOCAL),
+    _Row("doctor", "doctor:doctor", "Examine which node responds at every address of a Kafka cluster.", LOCAL),
+    _Row("planes", "planes:planes", "Show planes and listeners live: queues, idle ratio, errors.", OUTPUT),
+    _Row("forwarding", "forwarding:forwarding", "Show forwarded requests and connected client software.", OUTPUT),
+    _Row("produce", "records.produce:produce", "Produce a record per line of standard input or of a file."),
+    _Row("consume", "records.consume:consume", "Print the records of topics, alone or as a member of a group."),
+    _Row("topic", "topic:app", "Topics: list, create, describe, delete, add partitions, elect."),
+    _Row("reassign", "reassign:app", "Partition reassignments: start, cancel, list."),
+    _Row("config", "config:app", "Configs of topics and brokers: describe, set."),
+    _Row("group", "group:app", "Consumer groups: list, describe, lag, reset offsets, delete."),
+    _Row("acl", "acl:app", "Access control: list, create, delete."),
+    _Row("user", "user:app", "SCRAM users: list, set, delete."),
+    _Row("token", "token:app", "Delegation tokens: create, renew, expire, describe."),
+    _Row("cluster", "cluster:app", "The cluster: id, brokers, controller, health."),
+    _Row("storage", "metadata_store.store_format:storage", "Alias of `store format`, as in Kafka.", LOCAL, hidden=True),
+    _Row("store", "metadata_store.store:app", "The metadata store: format, copy, back up, restore, accept.", LOCAL),
+    _Row("pipeline", "pipeline:app", "Write topics and the audit trail to Delta tables with Spark."),
+    _Row("quota", "admin.quota:app", "Client quotas: describe, alter."),
+    _Row("log-dirs", "admin.log_dirs:log_dirs", "Log directories of brokers, with sizes of replicas."),
+    _Row("features", "admin.features:app", "Features of the cluster: describe, upgrade, downgrade."),
+    _Row(
+        "delete-records", "records.delete_records:delete_records", "Delete the records of partitions below an offset."
+    ),
+    _Row("audit", "records.audit_tail:app", "The audit trail: tail."),
+    _Row("completion", "shell.completion:completion", "Print the completion script of a shell.", LOCAL),
 )
-from signalbox.cli.connect import COMMAND_CONFIG, fail
-from signalbox.cli.demo.run import demo
-from signalbox.cli.metadata_store import store, store_format
 
 
-class Commands(TyperGroup):
-    """The group of all commands: an OSError of any command becomes one line that names the file, and exit code 1."""
+class AllCommands(Commands):
+    """The commands of the table."""
 
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise  # the reader of the output has ended: click ends the command quietly
-            fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    table = CommandTable(COMMANDS)
 
 
 app = typer.Typer(
     name="signalbox",
-    cls=Commands,
-    help="A Kafka-wire-compatible broker cluster whose subject is routing.",
+    cls=AllCommands,
+    help="A Kafka-wire-compatible broker cluster built around request routing.",
+    context_settings=HELP_NAMES,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
-app.command("start")(start.start)
-app.command("check")(check.check)
-app.command("up")(up.up)
-app.command("demo")(demo)
-app.command("doctor")(doctor.doctor)
-app.command("planes")(planes.planes)
-app.command("forwarding")(forwarding.forwarding)
-app.add_typer(topic.app, name="topic")
-app.add_typer(reassign.app, name="reassign")
-app.add_typer(config.app, name="config")
-app.add_typer(group.app, name="group")
-app.add_typer(acl.app, name="acl")
-app.add_typer(user.app, name="user")
-app.add_typer(token.app, name="token")
-app.add_typer(cluster.app, name="cluster")
-app.add_typer(store_format.storage, name="storage", hidden=True)
-app.add_typer(store.app, name="store")
-app.add_typer(pipeline.app, name="pipeline")
-
 
 @app.callback()
-def options(
-    command_config: Annotated[
-        Path | None,
-        typer.Option(
-            envvar=COMMAND_CONFIG, help="Client properties file with security settings (security.protocol, sasl.*)."
-        ),
-    ] = None,
-) -> None:
-    """A Kafka-wire-compatible broker cluster whose subject is routing."""
-    if command_config is not None:
-        os.environ[COMMAND_CONFIG] = str(command_config)
+def options(context: typer.Context) -> None:
+    """A Kafka-wire-compatible broker cluster built around request routing."""
+    location = shared().command_config
+    if location is not None and context.invoked_subcommand == "doctor":
+        os.environ[COMMAND_CONFIG] = location  # the doctor has an option of this name of its own, and reads this one
 
 
-def run() -> None:
+def run() -> Any:
     """Entry point of the console script."""
+    gc.set_threshold(50_000)  # imports make many objects that stay: searching them for garbage costs time
     app()

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, console, fail
+from signalbox.cli.connect import console, fail
+from signalbox.cli.shell.shared_options import shared
 from signalbox.pipeline import commands
 
 app = typer.Typer(help="Write topics and the audit trail to Delta tables with Spark.", no_args_is_help=True)
@@ -32,7 +33,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; 
 def tables(
     topic: Annotated[str, typer.Argument(help="The topic to read.")],
     warehouse: Warehouse,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     schema: Annotated[str | None, typer.Option(help="infer, or fields: 'carrier STRING NOT NULL, ...'.")] = None,
     name: Annotated[str | None, typer.Option(help="Table name (default: the topic's name).")] = None,
     profile: Profile = "auto",
@@ -43,7 +43,7 @@ def tables(
 ) -> None:
     """Write a topic to a Delta table, exactly once. Invalid records go to a dead-letter table."""
     options = commands.TablesOptions(
-        bootstrap_servers=bootstrap,
+        bootstrap_servers=shared().bootstrap,
         warehouse=warehouse,
         topic=topic,
         name=name,
@@ -65,7 +65,6 @@ def tables(
 @app.command("audit")
 def audit(
     warehouse: Warehouse,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     profile: Profile = "auto",
     commit: Commit = "auto",
     master: Master = "local[*]",
@@ -77,7 +76,7 @@ def audit(
     Ends with status 2 when the audit trail is not complete.
     """
     options = commands.AuditOptions(
-        bootstrap_servers=bootstrap,
+        bootstrap_servers=shared().bootstrap,
         warehouse=warehouse,
         profile=profile,
         commit=commit,

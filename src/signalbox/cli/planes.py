@@ -16,7 +16,9 @@ from rich.live import Live
 from rich.table import Table
 
 from signalbox.cli.broker_page import Addresses, BrokerPage, page_of
-from signalbox.cli.connect import console
+from signalbox.cli.connect import console, show
+from signalbox.cli.shell.listing import Listing
+from signalbox.cli.shell.shared_options import shared
 
 _PREFIXES = {"data": "", "control": "controlplane", "controller": "controller"}
 _COLUMNS = (
@@ -57,6 +59,12 @@ def planes(
     every: Annotated[float, typer.Option(min=0.1, help="Refresh interval in seconds.")] = 1.0,
 ) -> None:
     """Show planes and listeners live: queues, idle ratio, errors."""
+    if shared().as_json:
+        listing = Listing(*_COLUMNS)
+        for state in _read_states(addresses):
+            listing.add(*state.cells(None))
+        show(listing)
+        return
     if once:
         typer.echo("\t".join(_COLUMNS))
         for state in _read_states(addresses):
@@ -67,7 +75,9 @@ def planes(
         with Live(console=console, auto_refresh=False) as view:
             while True:
                 states = list(_read_states(addresses))
-                table = Table(*_COLUMNS)
+                table = Table()
+                for column in _COLUMNS:
+                    table.add_column(column, overflow="fold")
                 for state in states:
                     table.add_row(*state.cells(before.get((state.broker, state.listener))))
                 view.update(table, refresh=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, say, show
+from signalbox.cli.connect import ask, say, show, tell
+from signalbox.cli.shell.instants import instant_text
+from signalbox.cli.shell.listing import Listing
+from signalbox.cli.shell.shared_options import shared
 from signalbox.client.admin_apis.token_admin import TokenDescription
 
 app = typer.Typer(help="Delegation tokens: create, renew, expire, describe.", no_args_is_help=True)
@@ -29,10 +30,12 @@ def create(
     max_lifetime_ms: Annotated[
         int, typer.Option(help="Maximum lifetime in ms; -1: delegation.token.max.lifetime.ms.")
     ] = -1,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Create a token and print it with its HMAC, which is the password to log in with."""
-    token = ask(bootstrap, lambda admin: admin.create_token(renewer or (), owner, max_lifetime_ms))
+    token = ask(lambda admin: admin.create_token(renewer or (), owner, max_lifetime_ms))
+    if shared().as_json:
+        tell({**_table([token]).as_json()[0], "hmac": token.hmac}, "")
+        return
     say(f"id={token.token_id}")
     say(f"hmac={token.hmac}")
     show(_table([token]))
@@ -44,22 +47,21 @@ def renew(
     period_ms: Annotated[
         int, typer.Option(help="Renewal period in ms from now; -1: delegation.token.expiry.time.ms.")
     ] = -1,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Change a token's expiry time, up to its maximum lifetime."""
-    ends_ms = ask(bootstrap, lambda admin: admin.renew_token(hmac, period_ms))
-    say(f"the token expires at {_time(ends_ms)}")
+    ends_ms = ask(lambda admin: admin.renew_token(hmac, period_ms))
+    tell({"expiry_ms": ends_ms}, f"the token expires at {instant_text(ends_ms)}")
 
 
 @app.command("expire")
 def expire(
     hmac: Hmac = "",
     period_ms: Annotated[int, typer.Option(help="Time until expiry in ms from now; -1: expire immediately.")] = -1,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Expire a token; every broker closes the connections that authenticated with it when it expires."""
-    ends_ms = ask(bootstrap, lambda admin: admin.expire_token(hmac, period_ms))
-    say(f"the token {'expires' if period_ms >= 0 else 'expired'} at {_time(ends_ms)}")
+    ends_ms = ask(lambda admin: admin.expire_token(hmac, period_ms))
+    line = f"the token {'expires' if period_ms >= 0 else 'expired'} at {instant_text(ends_ms)}"
+    tell({"expiry_ms": ends_ms}, line)
 
 
 @app.command("describe")
@@ -68,31 +70,27 @@ def describe(
     show_hmac: Annotated[
         bool, typer.Option(help="Print the HMACs. An HMAC is a password: protect the output.")
     ] = False,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """List the tokens that the caller owns, may renew or may describe."""
-    tokens = ask(bootstrap, lambda admin: admin.describe_tokens(owner or ()))
+    tokens = ask(lambda admin: admin.describe_tokens(owner or ()))
+    if shared().as_json and show_hmac:
+        rows = _table(tokens).as_json()
+        tell({"rows": [{**row, "hmac": token.hmac} for row, token in zip(rows, tokens, strict=True)]}, "")
+        return
     show(_table(tokens))
     for token in tokens if show_hmac else ():
         say(f"id={token.token_id} hmac={token.hmac}")
 
 
-def _table(tokens: list[TokenDescription]) -> Table:
+def _table(tokens: list[TokenDescription]) -> Listing:
     """The table has no HMACs: they are printed on lines of their own, which no terminal cuts."""
-    table = Table("id", "owner", "requester", "renewers", "issued", "expires", "last")
+    table = Listing("id", "owner", "requester", "renewers", "issued", "expires", "last")
     for token in tokens:
-        table.add_row(
+        table.add(
             token.token_id,
             token.owner,
             token.requester,
-            ",".join(token.renewers),
-            *map(_time, (token.issue_ms, token.expiry_ms, token.max_ms)),
+            token.renewers,
+            *map(instant_text, (token.issue_ms, token.expiry_ms, token.max_ms)),
         )
     return table
-
-
-def _time(ms: int) -> str:
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (OverflowError, ValueError):
-        return f"{ms} ms"  # a year outside of Python's calendar

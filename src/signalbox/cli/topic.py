@@ -3,40 +3,50 @@ it."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, fail, pairs, report, say, show
-from signalbox.client.admin import AdminClient
-from signalbox.client.admin_apis.admin_call import AdminResult
-from signalbox.client.admin_apis.topic_admin import NewTopic
-from signalbox.client.cluster.metadata_view import TopicView
+from signalbox.cli.connect import ask, ask_with, fail, pairs, report, say, show, tell
+from signalbox.cli.shell.listing import Listing
+from signalbox.cli.shell.shared_options import shared
+from signalbox.client.admin_apis.topic_admin import NewTopic, TopicAdmin
+from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
+
+if TYPE_CHECKING:
+    from signalbox.client.admin import AdminClient
+    from signalbox.client.admin_apis.admin_call import AdminResult
+    from signalbox.client.cluster.metadata_view import TopicView
 
 app = typer.Typer(help="Topics: list, create, describe, delete, add partitions, elect.", no_args_is_help=True)
 
 
-@app.command("list")
+@app.command("list", epilog="Example: signalbox topic list --json")
 def list_topics(
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
-    internal: Annotated[bool, typer.Option(help="Include internal topics.")] = False,
+    internal: Annotated[bool, typer.Option(help="Include internal topics and the audit trail.")] = False,
 ) -> None:
     """List topic names."""
-    for name in ask(bootstrap, lambda admin: admin.list_topics(internal=internal)):
+    names = ask_with(TopicAdmin, lambda admin: admin.list_topics(internal=internal))
+    shown = [name for name in names if internal or name != AUDIT_TOPIC]
+    if shared().as_json:
+        listing = Listing("name")
+        for name in shown:
+            listing.add(name)
+        show(listing)
+        return
+    for name in shown:
         say(name)
 
 
-@app.command("create")
+@app.command("create", epilog="Example: signalbox topic create flights --partitions 6 --config retention.ms=3600000")
 def create(
     name: str,
     partitions: Annotated[int, typer.Option(help="-1: the broker's default.")] = -1,
     replication_factor: Annotated[int, typer.Option(help="-1: the broker's default.")] = -1,
     config: Annotated[list[str] | None, typer.Option(help="key=value; can be repeated.")] = None,
     validate_only: Annotated[bool, typer.Option(help="Validate the request without creating the topic.")] = False,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Create a topic."""
     topic = NewTopic(
@@ -45,20 +55,20 @@ def create(
         replication_factor=replication_factor,
         configs=pairs(config, "--config"),
     )
-    results = ask(bootstrap, lambda admin: admin.create_topics([topic], validate_only=validate_only))
+    results = ask_with(TopicAdmin, lambda admin: admin.create_topics([topic], validate_only=validate_only))
     report(results, "would be created" if validate_only else "created")
 
 
 @app.command("delete")
-def delete(names: list[str], bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+def delete(names: list[str]) -> None:
     """Delete topics and all their records."""
-    report(ask(bootstrap, lambda admin: admin.delete_topics(names)), "deleted")
+    report(ask_with(TopicAdmin, lambda admin: admin.delete_topics(names)), "deleted")
 
 
 @app.command("partitions")
-def partitions(name: str, count: int, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+def partitions(name: str, count: int) -> None:
     """Increase the number of partitions of a topic to COUNT."""
-    report(ask(bootstrap, lambda admin: admin.create_partitions({name: count})), f"has {count} partitions")
+    report(ask_with(TopicAdmin, lambda admin: admin.create_partitions({name: count})), f"has {count} partitions")
 
 
 @app.command("elect")
@@ -71,7 +81,6 @@ def elect_leaders(
     unclean: Annotated[
         bool, typer.Option(help="Unclean election: a replica outside the ISR may become leader; records can be lost.")
     ] = False,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Elect the preferred replicas of a topic's partitions as leaders; with --unclean, elect the live replica with the
     longest log for partitions without a leader."""
@@ -83,35 +92,47 @@ def elect_leaders(
         )
         return {key: result for key, result in results.items() if result.error is not Error.ELECTION_NOT_NEEDED}
 
-    elected = ask(bootstrap, elect)
-    report(elected, "has a new leader")
-    if not elected:
+    elected = ask(elect)
+    if elected or shared().as_json:
+        report(elected, "has a new leader")
+    else:
         say(f"{name}: no election is needed")
 
 
-@app.command("describe")
-def describe(name: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+@app.command("describe", epilog="Example: signalbox topic describe flights --json")
+def describe(name: str) -> None:
     """Describe leader, replicas and in-sync replicas of each partition, with the reason if a partition is offline."""
 
-    async def describe_topic(admin: AdminClient) -> tuple[TopicView | None, dict[int, str]]:
+    async def describe_topic(admin: TopicAdmin) -> tuple[TopicView | None, dict[int, str]]:
         topic = (await admin.describe_topics([name])).get(name)
         leaderless = topic is not None and any(partition.leader_id < 0 for partition in topic.partitions.values())
         return topic, await admin.offline_reasons(name) if leaderless else {}
 
-    topic, reasons = ask(bootstrap, describe_topic)
-    if topic is None or topic.error_code:
-        error = Error.of(topic.error_code) if topic else Error.UNKNOWN_TOPIC_OR_PARTITION
-        fail(f"{name}: {error.message}")
+    topic, reasons = ask_with(TopicAdmin, describe_topic)
+    if topic is None or (topic.error_code in (Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION) and not topic.partitions):
+        fail(f"topic {name} does not exist")
+    if topic.error_code:
+        fail(f"{name}: {Error.of(topic.error_code).message}")
+    if shared().as_json:
+        tell(_document(topic, reasons), "")
         return
-    table = Table("partition", "leader", "leader epoch", "replicas", "in sync", title=name)
+    listing = Listing("partition", "leader", "leader epoch", "replicas", "in sync", title=name)
     for index, partition in sorted(topic.partitions.items()):
-        table.add_row(
-            str(index),
-            str(partition.leader_id),
-            str(partition.leader_epoch),
-            ",".join(map(str, partition.replica_nodes)),
-            ",".join(map(str, partition.isr_nodes)),
-        )
-    show(table)
+        listing.add(index, partition.leader_id, partition.leader_epoch, partition.replica_nodes, partition.isr_nodes)
+    show(listing)
     for index, reason in sorted(reasons.items()):
         say(f"partition {index} is offline: {reason}")
+
+
+def _document(topic: TopicView, reasons: dict[int, str]) -> dict[str, object]:
+    listing = Listing("partition", "leader", "leader epoch", "replicas", "in sync", "offline reason")
+    for index, partition in sorted(topic.partitions.items()):
+        listing.add(
+            index,
+            partition.leader_id,
+            partition.leader_epoch,
+            partition.replica_nodes,
+            partition.isr_nodes,
+            reasons.get(index),
+        )
+    return {"name": topic.name, "internal": topic.is_internal, "partitions": listing}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, say, show
+from signalbox.cli.connect import ask, show, tell
+from signalbox.cli.shell.listing import Listing
 
 app = typer.Typer(help="SCRAM users: list, set, delete.", no_args_is_help=True)
 
@@ -18,13 +18,12 @@ _DEFAULT_MECHANISM = "SCRAM-SHA-256"
 @app.command("list")
 def list_users(
     names: Annotated[list[str] | None, typer.Argument(help="User names (default: all users).")] = None,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """List SCRAM users with their mechanisms and iterations."""
-    table = Table("user", "mechanism", "iterations")
-    for user, mechanisms in ask(bootstrap, lambda admin: admin.describe_users(names or ())).items():
+    table = Listing("user", "mechanism", "iterations")
+    for user, mechanisms in ask(lambda admin: admin.describe_users(names or ())).items():
         for mechanism, iterations in mechanisms.items():
-            table.add_row(user, mechanism, str(iterations))
+            table.add(user, mechanism, iterations)
     show(table)
 
 
@@ -36,15 +35,14 @@ def set_user(
     password: Annotated[
         str, typer.Option(envvar="SIGNALBOX_PASSWORD", prompt=True, hide_input=True, help="Prompted for if not set.")
     ] = "",
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Create a SCRAM credential or change its password. Open connections stay authenticated."""
-    ask(bootstrap, lambda admin: admin.set_user(name, password, mechanism, iterations))
-    say(f"{name}: {mechanism} set")
+    ask(lambda admin: admin.set_user(name, password, mechanism, iterations))
+    tell({"user": name, "mechanism": mechanism}, f"{name}: {mechanism} set")
 
 
 @app.command("delete")
-def delete(name: str, mechanism: Mechanism = _DEFAULT_MECHANISM, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+def delete(name: str, mechanism: Mechanism = _DEFAULT_MECHANISM) -> None:
     """Delete a SCRAM credential. Open connections stay authenticated."""
-    ask(bootstrap, lambda admin: admin.delete_user(name, mechanism))
-    say(f"{name}: {mechanism} deleted")
+    ask(lambda admin: admin.delete_user(name, mechanism))
+    tell({"user": name, "mechanism": mechanism}, f"{name}: {mechanism} deleted")

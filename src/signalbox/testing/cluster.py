@@ -40,14 +40,19 @@ _ANY_PORTS = "CLIENT://127.0.0.1:0,REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1
 
 class Cluster:
     """`folder` keeps data between clusters; without one a temporary folder is used and removed. `overrides` are
-    server.properties keys for all brokers."""
+    server.properties keys for all brokers, `per_broker` for one, by its id."""
 
     def __init__(
-        self, brokers: int = 3, folder: Path | None = None, overrides: Mapping[str, str] | None = None
+        self,
+        brokers: int = 3,
+        folder: Path | None = None,
+        overrides: Mapping[str, str] | None = None,
+        per_broker: Mapping[int, Mapping[str, str]] | None = None,
     ) -> None:
         self._count = brokers
         self._given_folder = folder
         self._overrides = dict(overrides or {})
+        self._per_broker = dict(per_broker or {})
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -98,9 +103,10 @@ class Cluster:
         self.run(self.nodes.pop(node_id).stop(controlled=False))
 
     def start_broker(self, node_id: int) -> None:
-        """Starts a broker (again), with its data, at its addresses."""
+        """Starts a broker (again), with its data, at its addresses. Returns when all brokers know of it."""
         folder = Path(self._temporary.name) if self._temporary else self._folder()
         self.run(self._start_one(node_id, folder))
+        self.run(self._await_in_metadata(node_id))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine in the cluster's event loop."""
@@ -122,8 +128,13 @@ class Cluster:
         for node in self.nodes.values():
             await node.components.cache.wait_until(lambda image: len(image.brokers) == self._count, _STOP_TIMEOUT_S)
 
+    async def _await_in_metadata(self, node_id: int) -> None:
+        for node in self.nodes.values():
+            await node.components.cache.wait_until(lambda image: node_id in image.brokers, _STOP_TIMEOUT_S)
+
     async def _start_one(self, node_id: int, folder: Path) -> None:
         values = {**TEST_DEFAULTS, **self._properties(node_id, folder), **self._overrides}
+        values |= self._per_broker.get(node_id, {})
         config, faults = read_node_config(Properties(f"broker {node_id}", values))
         if config is None:
             raise ValueError("\n".join(map(str, faults)))

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from signalbox.testing.switchboard_line import Line, Target
 from signalbox.testing.switchboard_rewrite import WireRewrite
+from signalbox.testing.wire.request_rule import LineRules
 
 
 class Switchboard:
@@ -28,11 +29,15 @@ class Switchboard:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def add_line(self, name: str, target: Target | None = None, port: int = 0) -> Target:
-        """Opens a line; returns the (host, port) that leads to `target`. `set_home` can set the home target later."""
+    async def add_line(
+        self, name: str, target: Target | None = None, port: int = 0, rules: LineRules | None = None
+    ) -> Target:
+        """Opens a line; returns the (host, port) that leads to `target`. `set_home` can set the home target later. With
+        `rules` the line looks at every request: not in front of TLS."""
         if name in self._lines:
             raise ValueError(f"there is a line {name} already")
         line = Line(name, _listening_socket(port), [target] if target is not None else [])
+        line.rules = rules
         self._lines[name] = line
         await line.listen()
         return line.address
@@ -89,11 +94,15 @@ class Switchboard:
     async def restore(self, *names: str) -> None:
         """Directs lines home, without delay; all lines if none is named. Open connections keep their target."""
         for name in names or tuple(self._lines):
-            line = self._lines[name]
-            line.go_home()
-            if not line.listening:
-                line.take_socket(_listening_socket(line.address[1]))
-                await line.listen()
+            self._lines[name].go_home()
+            await self.accept_connections(name)
+
+    async def accept_connections(self, name: str) -> None:
+        """Listens again after `refuse_connections`."""
+        line = self._lines[name]
+        if not line.listening:
+            line.take_socket(_listening_socket(line.address[1]))
+            await line.listen()
 
     async def close(self) -> None:
         for line in self._lines.values():

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from dataclasses import dataclass
 
 from signalbox.testing.switchboard_relay import Relay
 from signalbox.testing.switchboard_rewrite import WireRewrite
+from signalbox.testing.wire.request_rule import LineRules
 
 Target = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CutLimit:
+    """After so many bytes in one direction a connection is cut; counted from when the limit is set."""
+
+    size_bytes: int
+    of_responses: bool = True
 
 
 class Line:
     """`accepted` counts accepted connections, `targets` are the targets of the next ones (none: closed at once). While
     it is `held` nothing is passed on, while it is `mute` nothing from the target is. With `rewrite` new connections
-    pass a Kafka proxy."""
+    pass a Kafka proxy. With `rules` (set it before the first connection) every request is looked at, and `rewrite`
+    applies to open connections too."""
 
     def __init__(self, name: str, sock: socket.socket, home: list[Target]) -> None:
         self.name = name
@@ -24,6 +35,8 @@ class Line:
         self.held = False
         self.mute = False
         self.rewrite: WireRewrite | None = None
+        self.rules: LineRules | None = None
+        self.cut_limit: CutLimit | None = None
         self._connections_until: int | None = None
         self._later_targets: list[Target] = []
         self.relays: set[Relay] = set()
@@ -57,6 +70,11 @@ class Line:
         if server is not None:
             await server.wait_closed()
 
+    @property
+    def home(self) -> list[Target]:
+        """The targets in normal operation."""
+        return list(self._home)
+
     def set_home(self, targets: list[Target]) -> None:
         self._home = list(targets)
         self.targets = list(targets)
@@ -65,7 +83,7 @@ class Line:
         self.targets = list(self._home)
         self.delay_seconds = 0.0
         self.held = self.mute = False
-        self.rewrite = self._connections_until = None
+        self.rewrite = self._connections_until = self.cut_limit = None
         for relay in tuple(self.relays):
             relay.release()
 

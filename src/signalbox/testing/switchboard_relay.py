@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from signalbox.testing.switchboard_rewrite import RewritingSession
+from signalbox.testing.wire.rule_session import RuleSession, Step
 
 if TYPE_CHECKING:
-    from signalbox.testing.switchboard_line import Line
+    from signalbox.testing.switchboard_line import CutLimit, Line
 
 _HIGH_WATER_BYTES = 1 << 20
 
@@ -17,21 +19,25 @@ _HIGH_WATER_BYTES = 1 << 20
 class _Direction:
     """Chunks on their way to one side, in order, each with its own due time."""
 
-    def __init__(self, line: Line, is_answer: bool) -> None:
+    def __init__(self, line: Line, is_answer: bool, on_limit: Callable[[], None]) -> None:
         self._line = line
         self._is_answer = is_answer
+        self._on_limit = on_limit
+        self._limit: CutLimit | None = None
+        self._left_bytes = 0
         self._loop = asyncio.get_running_loop()
         self._chunks: deque[tuple[float, bytes]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self.to: asyncio.Transport | None = None
         self.ended = False
 
-    def put(self, chunk: bytes) -> None:
+    def put(self, chunk: bytes, extra_seconds: float = 0.0) -> None:
         """Adds a chunk; an empty chunk is the end of the stream."""
-        if not self._chunks and self.to is not None and not self._line.delay_seconds and not self._is_held():
+        delay_seconds = self._line.delay_seconds + extra_seconds
+        if not self._chunks and self.to is not None and not delay_seconds and not self._is_held():
             self._pass_on(chunk)
             return
-        self._chunks.append((self._loop.time() + self._line.delay_seconds, chunk))
+        self._chunks.append((self._loop.time() + delay_seconds, chunk))
         self.flow()
 
     def flow(self) -> None:
@@ -54,11 +60,23 @@ class _Direction:
         assert self.to is not None
         if self.to.is_closing():
             return  # the other side is closed
-        if chunk:
+        limit = self._line.cut_limit
+        if chunk and limit is not None and limit.of_responses is self._is_answer:
+            self._pass_up_to(limit, chunk)
+        elif chunk:
             self.to.write(chunk)
         else:
             self.ended = True
             self.to.close()
+
+    def _pass_up_to(self, limit: CutLimit, chunk: bytes) -> None:
+        assert self.to is not None
+        if self._limit is not limit:
+            self._limit, self._left_bytes = limit, limit.size_bytes
+        self.to.write(chunk[: self._left_bytes])
+        self._left_bytes -= len(chunk)
+        if self._left_bytes <= 0:
+            self._on_limit()
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -71,11 +89,13 @@ class Relay(asyncio.Protocol):
 
     def __init__(self, line: Line) -> None:
         self._line = line
-        self._session = RewritingSession(line.rewrite) if line.rewrite is not None else None
+        self._rules = RuleSession(line.name, line.rules) if line.rules is not None else None
+        rewrite = line.rewrite if self._rules is None else None
+        self._session = RewritingSession(rewrite) if rewrite is not None else None
         self._caller: asyncio.Transport | None = None
         self._target: asyncio.Transport | None = None
-        self._to_target = _Direction(line, is_answer=False)
-        self._to_caller = _Direction(line, is_answer=True)
+        self._to_target = _Direction(line, False, self.close)
+        self._to_caller = _Direction(line, True, self.close)
         self._connecting: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -103,6 +123,9 @@ class Relay(asyncio.Protocol):
         self._to_target.flow()
 
     def data_received(self, data: bytes) -> None:
+        if self._rules is not None:
+            self._take(self._rules.requests(data, self._line.rewrite))
+            return
         chunk = self._session.requests(data) if self._session is not None else data
         if chunk:  # an empty chunk would be the end of the stream
             self._to_target.put(chunk)
@@ -124,9 +147,20 @@ class Relay(asyncio.Protocol):
 
     def on_target_data(self, data: bytes) -> None:
         """Bytes of the target, b"" at the end of its stream."""
+        if self._rules is not None and data:
+            self._take(self._rules.responses(data))
+            return
         chunk = self._session.responses(data) if self._session is not None and data else data
         if chunk or not data:
             self._to_caller.put(chunk)
+
+    def _take(self, step: Step) -> None:
+        if step.to_target:
+            self._to_target.put(bytes(step.to_target))
+        for response, delay_seconds in step.to_caller:
+            self._to_caller.put(response, delay_seconds)
+        if step.cut:
+            self.close()
 
     def throttle_caller(self, throttled: bool) -> None:
         if self._caller is None or self._caller.is_closing():
@@ -151,6 +185,16 @@ class Relay(asyncio.Protocol):
         for transport in (self._caller, self._target):
             if transport is not None:
                 transport.abort()
+
+    def close(self) -> None:
+        """Ends both sides; bytes that were passed on arrive before the end."""
+        if self._connecting is not None and not self._connecting.done():
+            self._connecting.cancel()
+        for direction in (self._to_target, self._to_caller):
+            direction.stop()
+        for transport in (self._caller, self._target):
+            if transport is not None:
+                transport.close()
 
 
 class _TargetSide(asyncio.Protocol):

@@ -7,7 +7,6 @@ Without TLS; SASL passes as it is.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +25,8 @@ EVERY_ADDRESS_API = _ADDRESS_APIS | {ApiKey.FETCH}
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireRewrite:
     """What the proxy changes. Mappings are by the true node id: `addresses` in the responses of `apis`, `node_ids`
-    there and in Metadata's partitions. `hidden` nodes are left out of Metadata and DescribeCluster.
+    there and in Metadata's partitions. `hidden` nodes are left out of Metadata and DescribeCluster, as nodes without
+    the listener are; the partitions that they lead have LISTENER_NOT_FOUND.
     `api_versions_max` (3 or higher) limits ApiVersions: later requests are passed on at that version, as Kroxylicious
     does."""
 
@@ -45,17 +45,19 @@ class RewritingSession:
         self._rewrite = rewrite
         self._from_caller = bytearray()
         self._from_target = bytearray()
-        self._in_flight: deque[tuple[int, int, int]] = deque()  # (API key, version of the caller, version passed on)
+        # By correlation id (Produce with acks=0 has no response): API key, version of the caller, version passed on.
+        self._in_flight: dict[int, tuple[int, int, int]] = {}
 
     def requests(self, data: bytes) -> bytes:
         """Bytes of the caller."""
-        return b"".join(_framed(self._request(frame)) for frame in _frames(self._from_caller, data))
+        return b"".join(framed(self.request(frame)) for frame in frames_of(self._from_caller, data))
 
     def responses(self, data: bytes) -> bytes:
         """Bytes of the target."""
-        return b"".join(_framed(self._response(frame)) for frame in _frames(self._from_target, data))
+        return b"".join(framed(self.response(frame)) for frame in frames_of(self._from_target, data))
 
-    def _request(self, frame: bytes) -> bytes:
+    def request(self, frame: bytes) -> bytes:
+        """One request, without its size."""
         header, offset = decode_request_header(frame)
         key, version = header.api_key, header.api_version
         passed_on, limit = version, self._rewrite.api_versions_max
@@ -63,17 +65,19 @@ class RewritingSession:
             passed_on = limit
             request = API_TABLE[ApiKey.API_VERSIONS].request.decode(frame, version, offset)
             frame = frame[:2] + limit.to_bytes(2, "big") + frame[4:offset] + request.encode(limit)
-        self._in_flight.append((key, version, passed_on))
+        self._in_flight[header.correlation_id] = key, version, passed_on
         return frame
 
-    def _response(self, frame: bytes) -> bytes:
-        key, version, passed_on = self._in_flight.popleft()
+    def response(self, frame: bytes) -> bytes:
+        """One response, without its size."""
+        correlation_id = int.from_bytes(frame[:4], "big", signed=True)
+        key, version, passed_on = self._in_flight.pop(correlation_id)
         if key not in self._rewrite.apis and key != ApiKey.API_VERSIONS:
             return frame
         if key == ApiKey.API_VERSIONS and peek_error_code(frame) == Error.UNSUPPORTED_VERSION:
             return frame  # always in the layout of version 0 (KIP-511)
         row = API_TABLE[ApiKey(key)]
-        correlation_id, offset = decode_response_header(frame, row.key, passed_on)
+        _, offset = decode_response_header(frame, row.key, passed_on)
         response = row.response.decode(frame, passed_on, offset)
         self._change(key, response)
         body: bytes = response.encode(version)
@@ -101,6 +105,8 @@ class RewritingSession:
             self._move(row, "broker_id" if key == ApiKey.DESCRIBE_CLUSTER else "node_id")
         if key == ApiKey.METADATA:
             for partition in (partition for topic in response.topics for partition in topic.partitions):
+                if partition.leader_id in rewrite.hidden:
+                    partition.leader_id, partition.error_code = -1, Error.LISTENER_NOT_FOUND
                 partition.leader_id = self._shown(partition.leader_id)
                 partition.replica_nodes = [self._shown(node_id) for node_id in partition.replica_nodes]
                 partition.isr_nodes = [self._shown(node_id) for node_id in partition.isr_nodes]
@@ -119,7 +125,7 @@ def _id_of(row: Any) -> int:
     return int(row.broker_id if hasattr(row, "broker_id") else row.node_id)
 
 
-def _frames(buffer: bytearray, data: bytes) -> Iterator[bytes]:
+def frames_of(buffer: bytearray, data: bytes) -> Iterator[bytes]:
     """The complete frames, without their sizes; the rest stays in `buffer`."""
     buffer += data
     while len(buffer) >= _SIZE_BYTES:
@@ -131,5 +137,6 @@ def _frames(buffer: bytearray, data: bytes) -> Iterator[bytes]:
         yield frame
 
 
-def _framed(frame: bytes) -> bytes:
+def framed(frame: bytes) -> bytes:
+    """A frame behind its size."""
     return len(frame).to_bytes(_SIZE_BYTES, "big") + frame

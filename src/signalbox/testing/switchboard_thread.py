@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Line, Target
 from signalbox.testing.switchboard_rewrite import WireRewrite
+from signalbox.testing.wire.request_rule import LineRules
 
 Result = TypeVar("Result")
 
@@ -35,14 +36,20 @@ class SwitchboardThread:
     def _wait(self, work: Coroutine[Any, Any, Result]) -> Result:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
+    def execute(self, work: Callable[[Switchboard], Coroutine[Any, Any, Result]]) -> Result:
+        """The result of `work`, which gets the switchboard in its event loop."""
+        return self._wait(work(self._board))
+
     def _call(self, function: Callable[[], Result]) -> Result:
         async def in_loop() -> Result:
             return function()
 
         return self._wait(in_loop())
 
-    def add_line(self, name: str, target: Target | None = None, port: int = 0) -> Target:
-        return self._wait(self._board.add_line(name, target, port))
+    def add_line(
+        self, name: str, target: Target | None = None, port: int = 0, rules: LineRules | None = None
+    ) -> Target:
+        return self._wait(self._board.add_line(name, target, port, rules))
 
     def line(self, name: str) -> Line:
         return self._board.line(name)

@@ -1,0 +1,1 @@
+"""Commands of administrators: quotas, log directories, features, the health of a cluster."""

@@ -1,0 +1,1 @@
+"""`signalbox group lag` and `signalbox group reset-offsets`."""

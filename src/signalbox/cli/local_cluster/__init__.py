@@ -1,0 +1,1 @@
+"""A cluster of `signalbox up`: its topics, its background process, its end."""

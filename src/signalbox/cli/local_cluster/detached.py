@@ -1,0 +1,64 @@
+"""`signalbox up --detach`: the cluster is started by a child process that stays when the command has ended.
+
+The child's output goes to the command's through a pipe until the cluster is ready, and then to a file. A pipe that ends
+with a zero byte says that the child is ready; without it the child has ended.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+_READY = b"\0"
+
+
+class Detached:
+    """The child's side: `ready` lets the command end."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+
+    def ready(self) -> None:
+        """Write further output to the file; the command sees the end of the pipe."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.write(1, _READY)
+        descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
+
+
+def detach(log: Path) -> Detached:
+    """Returns in a child process in a session of its own. The parent copies its output, and ends with code 0 when the
+    child is ready, or with the child's code."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    readable, writable = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writable)
+        _wait(child, readable)
+    os.setsid()
+    os.close(readable)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(writable, 1)
+    os.dup2(writable, 2)
+    os.close(nothing)
+    os.close(writable)
+    return Detached(log)
+
+
+def _wait(child: int, readable: int) -> NoReturn:
+    ready = False
+    while output := os.read(readable, 65_536):
+        ready = output.endswith(_READY)
+        sys.stdout.write(output.removesuffix(_READY).decode(errors="replace"))
+        sys.stdout.flush()
+    if ready:
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    os._exit(os.waitstatus_to_exitcode(status))

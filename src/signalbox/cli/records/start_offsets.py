@@ -1,0 +1,53 @@
+"""Where `signalbox consume` begins: `beginning`, `end`, an offset, `-N` (the last N records), or `@TIME`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from signalbox.cli.shell.instants import instant_ms
+from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST, OffsetAdmin
+from signalbox.common.ids import TopicPartition
+
+Kind = Literal["beginning", "end", "offset", "last", "time"]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """`number` is an offset, a number of records, or a time in ms, by `kind`."""
+
+    kind: Kind
+    number: int = 0
+
+
+def parse_start(text: str) -> Start:
+    """ValueError for an unknown text."""
+    if text in ("beginning", "earliest"):
+        return Start("beginning")
+    if text in ("end", "latest"):
+        return Start("end")
+    if text.startswith("@"):
+        return Start("time", instant_ms(text[1:]))
+    if text.isdecimal():
+        return Start("offset", int(text))
+    if text.startswith("-") and text[1:].isdecimal():
+        return Start("last", int(text[1:]))
+    raise ValueError(f"--offset takes beginning, end, an offset, -N (the last N records) or @TIME, not {text!r}")
+
+
+async def start_offsets(
+    admin: OffsetAdmin, partitions: list[TopicPartition], start: Start
+) -> dict[TopicPartition, int]:
+    """The first offset to read of each partition, within its log."""
+    if start.kind == "beginning":
+        return await admin.list_offsets(partitions, EARLIEST)
+    ends = await admin.list_offsets(partitions, LATEST)
+    if start.kind == "end":
+        return ends
+    if start.kind == "time":
+        found = await admin.list_offsets(partitions, start.number)
+        return {one: offset if offset >= 0 else ends[one] for one, offset in found.items()}
+    first = await admin.list_offsets(partitions, EARLIEST)
+    if start.kind == "offset":
+        return {one: min(max(start.number, first[one]), ends[one]) for one in partitions}
+    return {one: max(first[one], ends[one] - start.number) for one in partitions}

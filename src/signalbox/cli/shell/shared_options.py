@@ -1,0 +1,126 @@
+"""The options of every command. They may stand before or after a sub-command; the last one counts.
+
+`add_shared_options` puts them on a command and on all commands below it. A command that declares an option of the same
+name keeps its own. The values are read with `shared()`: a command has no parameters for them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+import typer.main
+
+BOOTSTRAP = "SIGNALBOX_BOOTSTRAP"
+COMMAND_CONFIG = "SIGNALBOX_COMMAND_CONFIG"
+DEFAULT_BOOTSTRAP = "127.0.0.1:19092"
+
+CLIENT = ("bootstrap_server", "command_config", "as_json", "version")
+OUTPUT = ("as_json", "version")
+LOCAL = ("version",)
+
+
+@dataclass(slots=True)
+class SharedOptions:
+    """The values of one command line."""
+
+    bootstrap_server: str | None = None
+    command_config: str | None = None
+    as_json: bool = False
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port,...`: the option, else the environment, else the address of `signalbox up`."""
+        if self.bootstrap_server is not None:
+            return self.bootstrap_server
+        return os.environ.get(BOOTSTRAP, DEFAULT_BOOTSTRAP)
+
+    @property
+    def config_file(self) -> str | None:
+        """The file of client properties: the option, else the environment."""
+        return self.command_config or os.environ.get(COMMAND_CONFIG)
+
+
+def shared() -> SharedOptions:
+    """The shared options of the command that runs; defaults outside of any command."""
+    try:
+        context = typer.main.get_current_context()  # type: ignore[attr-defined]
+    except RuntimeError:
+        return SharedOptions()
+    options: SharedOptions = context.ensure_object(SharedOptions)
+    return options
+
+
+def _keep(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
+    options = context.ensure_object(SharedOptions)
+    if value is not None and value is not False:
+        setattr(options, str(parameter.name), value)
+    return value
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        typer.echo(f"signalbox {version('signalbox')}")
+        raise typer.Exit
+
+
+def _declared(
+    bootstrap_server: Annotated[
+        str | None,
+        typer.Option(
+            "--bootstrap-server",
+            "-b",
+            metavar="HOST:PORT,...",
+            callback=_keep,
+            expose_value=False,
+            help=f"Address of any broker [environment: {BOOTSTRAP}; default: {DEFAULT_BOOTSTRAP}].",
+        ),
+    ] = None,
+    command_config: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            callback=_keep,
+            expose_value=False,
+            help=f"Client properties: security.protocol, sasl.*, ssl.* [environment: {COMMAND_CONFIG}].",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", callback=_keep, expose_value=False, help="Print the result as JSON.")
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, expose_value=False, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """The declaration of the options: its parameters are put on other commands."""
+
+
+def _from_declaration() -> list[Any]:
+    declaration = typer.Typer(add_completion=False, rich_markup_mode=None)
+    declaration.command()(_declared)
+    return list(typer.main.get_command(declaration).params)
+
+
+_OPTIONS = {option.name: option for option in _from_declaration()}
+
+
+def declared_options() -> list[Any]:
+    """All shared options, in the order of the help."""
+    return list(_OPTIONS.values())
+
+
+def add_shared_options(command: Any, names: Iterable[str]) -> None:
+    """Add these options to a command and, if it is a group, to every command below it."""
+    names = tuple(names)
+    taken = {text for parameter in command.params for text in parameter.opts}
+    command.params += [_OPTIONS[name] for name in names if taken.isdisjoint(_OPTIONS[name].opts)]
+    for inner in getattr(command, "commands", {}).values():
+        add_shared_options(inner, names)

@@ -1,0 +1,107 @@
+"""Addresses that lead to the wrong place, as after a mistake in DNS, NAT or a load balancer.
+
+New connections are concerned. With `cut` (the default) the open connections of the address are cut when the fault is
+applied and when it is taken back, so that clients connect again; without it they stay where they are, as after a change
+in DNS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from signalbox.testing.faults.fault import Undo, address_line
+from signalbox.testing.switchboard import Switchboard
+from signalbox.testing.switchboard_line import Target
+
+
+@dataclass(frozen=True, slots=True)
+class SwapAddresses:
+    """The address of each of two brokers leads to the other one, as after a mistake in /etc/hosts."""
+
+    one: int
+    other: int
+    bootstrap: bool = False
+    cut: bool = True
+
+    def claims(self) -> frozenset[str]:
+        return _targets(self.one, self.bootstrap) | _targets(self.other, self.bootstrap)
+
+    async def apply(self, board: Switchboard) -> Undo:
+        one, other = address_line(self.one, self.bootstrap), address_line(self.other, self.bootstrap)
+        targets = {one: board.line(other).home, other: board.line(one).home}
+        return _redirect(board, targets, self.cut)
+
+
+@dataclass(frozen=True, slots=True)
+class SendElsewhere:
+    """The address of a broker leads to another broker of the cluster (`to`: its id), or to any host and port: that of a
+    broker of another cluster is `other_cluster.target(1)`."""
+
+    node: int
+    to: int | Target
+    bootstrap: bool = False
+    cut: bool = True
+
+    def claims(self) -> frozenset[str]:
+        return _targets(self.node, self.bootstrap)
+
+    async def apply(self, board: Switchboard) -> Undo:
+        targets = board.line(address_line(self.to)).home if isinstance(self.to, int) else [self.to]
+        return _redirect(board, {address_line(self.node, self.bootstrap): targets}, self.cut)
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceAddress:
+    """Connections to the address of a broker reach the brokers of `over` in turn, as behind one load balancer."""
+
+    node: int
+    over: Sequence[int]
+    bootstrap: bool = False
+    cut: bool = True
+
+    def claims(self) -> frozenset[str]:
+        return _targets(self.node, self.bootstrap)
+
+    async def apply(self, board: Switchboard) -> Undo:
+        targets = [target for node in self.over for target in board.line(address_line(node)).home]
+        return _redirect(board, {address_line(self.node, self.bootstrap): targets}, self.cut)
+
+
+@dataclass(frozen=True, slots=True)
+class RefuseConnections:
+    """Nothing listens at the address of a broker; its open connections are cut."""
+
+    node: int
+    bootstrap: bool = False
+
+    def claims(self) -> frozenset[str]:
+        return _targets(self.node, self.bootstrap)
+
+    async def apply(self, board: Switchboard) -> Undo:
+        name = address_line(self.node, self.bootstrap)
+        await board.refuse_connections(name)
+
+        async def undo() -> None:
+            await board.accept_connections(name)
+
+        return undo
+
+
+def _targets(node: int, bootstrap: bool) -> frozenset[str]:
+    return frozenset({f"{address_line(node, bootstrap)}: where it leads"})
+
+
+def _redirect(board: Switchboard, targets: dict[str, list[Target]], cut: bool) -> Undo:
+    for name, chosen in targets.items():
+        board.rewire(name, *chosen)
+    if cut:
+        board.sever(*targets)
+
+    async def undo() -> None:
+        for name in targets:
+            board.rewire(name, *board.line(name).home)
+        if cut:
+            board.sever(*targets)
+
+    return undo

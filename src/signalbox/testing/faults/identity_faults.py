@@ -1,0 +1,112 @@
+"""Nodes that are not the ones they should be, as seen on the wire (KIP-1242). They need a listener without TLS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from signalbox.testing.faults.fault import Undo, claims_of_node, lines_of, rules_of
+from signalbox.testing.switchboard import Switchboard
+from signalbox.testing.switchboard_line import Target
+from signalbox.testing.switchboard_rewrite import WireRewrite
+from signalbox.testing.wire.request_rule import PresentedIdentity
+
+_IDENTITY, _REWRITE = "identity", "changed responses"
+
+
+@dataclass(frozen=True, slots=True)
+class WrongNode:
+    """At the addresses of the broker `node` is the node `is_node` of the same cluster: ApiVersions with another node id
+    gets REBOOTSTRAP_REQUIRED. Everything else is as before."""
+
+    node: int
+    is_node: int
+
+    def claims(self) -> frozenset[str]:
+        return claims_of_node(self.node, _IDENTITY)
+
+    async def apply(self, board: Switchboard) -> Undo:
+        return _present(board, self.node, PresentedIdentity(node_id=self.is_node))
+
+
+@dataclass(frozen=True, slots=True)
+class WrongCluster:
+    """The broker belongs to the cluster `cluster_id`: Metadata and DescribeCluster have that id, and ApiVersions with
+    another one gets REBOOTSTRAP_REQUIRED. Connections that are open stay open unless `cut`."""
+
+    node: int
+    cluster_id: str
+    cut: bool = True
+
+    def claims(self) -> frozenset[str]:
+        return claims_of_node(self.node, _IDENTITY) | claims_of_node(self.node, _REWRITE)
+
+    async def apply(self, board: Switchboard) -> Undo:
+        undo_identity = _present(board, self.node, PresentedIdentity(cluster_id=self.cluster_id))
+        undo_rewrite = _rewrite(board, [self.node], WireRewrite(cluster_id=self.cluster_id))
+        if self.cut:
+            for line in lines_of(board, self.node):
+                line.sever()
+
+        async def undo() -> None:
+            await undo_identity()
+            await undo_rewrite()
+
+        return undo
+
+
+@dataclass(frozen=True, slots=True)
+class CapApiVersions:
+    """ApiVersions of the broker goes up to `version` (3 or 4) only, as through a proxy that is older than KIP-1242."""
+
+    node: int
+    version: int = 4
+
+    def claims(self) -> frozenset[str]:
+        return claims_of_node(self.node, _REWRITE)
+
+    async def apply(self, board: Switchboard) -> Undo:
+        return _rewrite(board, [self.node], WireRewrite(api_versions_max=self.version))
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteMetadata:
+    """The brokers `nodes` answer Metadata, DescribeCluster and FindCoordinator with `addresses` (by node id) in place
+    of the advertised ones, and without the nodes of `hidden`, whose partitions have LISTENER_NOT_FOUND."""
+
+    nodes: Sequence[int]
+    addresses: Mapping[int, Target] = field(default_factory=dict)
+    hidden: Sequence[int] = ()
+
+    def claims(self) -> frozenset[str]:
+        return frozenset().union(*(claims_of_node(node, _REWRITE) for node in self.nodes))
+
+    async def apply(self, board: Switchboard) -> Undo:
+        rewrite = WireRewrite(addresses=self.addresses, hidden=frozenset(self.hidden))
+        return _rewrite(board, self.nodes, rewrite)
+
+
+def _present(board: Switchboard, node: int, identity: PresentedIdentity) -> Undo:
+    lines = rules_of(board, node)
+    for rules in lines:
+        rules.identity = identity
+
+    async def undo() -> None:
+        for rules in lines:
+            rules.identity = None
+
+    return undo
+
+
+def _rewrite(board: Switchboard, nodes: Sequence[int], rewrite: WireRewrite) -> Undo:
+    lines = [line for node in nodes for line in lines_of(board, node)]
+    for node in nodes:
+        rules_of(board, node)  # rejects TLS
+    for line in lines:
+        line.rewrite = rewrite
+
+    async def undo() -> None:
+        for line in lines:
+            line.rewrite = None
+
+    return undo

@@ -1,0 +1,97 @@
+"""Faults of the bytes between clients and a broker, whatever they mean: they work with TLS, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from signalbox.testing.faults.fault import Undo, claims_of_node, lines_of
+from signalbox.testing.switchboard import Switchboard
+from signalbox.testing.switchboard_line import CutLimit
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """Connections to the broker are accepted, and no byte passes in either direction. What was held back passes when
+    the fault is taken back."""
+
+    node: int
+
+    def claims(self) -> frozenset[str]:
+        return claims_of_node(self.node, "bytes held back")
+
+    async def apply(self, board: Switchboard) -> Undo:
+        return _hold(board, self.node, requests=True)
+
+
+@dataclass(frozen=True, slots=True)
+class DropResponses:
+    """Requests reach the broker, its responses do not reach the clients until the fault is taken back: a link that is
+    broken in one direction."""
+
+    node: int
+
+    def claims(self) -> frozenset[str]:
+        return claims_of_node(self.node, "bytes held back")
+
+    async def apply(self, board: Switchboard) -> Undo:
+        return _hold(board, self.node, requests=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """What is sent arrives `delay_ms` milliseconds later, in each direction."""
+
+    node: int
+    delay_ms: float
+
+    def claims(self) -> frozenset[str]:
+        return claims_of_node(self.node, "delay")
+
+    async def apply(self, board: Switchboard) -> Undo:
+        lines = lines_of(board, self.node)
+        for line in lines:
+            line.delay_seconds = self.delay_ms / 1000
+
+        async def undo() -> None:
+            for line in lines:
+                line.delay_seconds = 0.0
+
+        return undo
+
+
+@dataclass(frozen=True, slots=True)
+class CutAfterBytes:
+    """Each connection to the broker is cut after `size_bytes` more bytes of responses (of requests, if `of_responses`
+    is false): clients get a part of a response."""
+
+    node: int
+    size_bytes: int
+    of_responses: bool = True
+
+    def claims(self) -> frozenset[str]:
+        return claims_of_node(self.node, "limit in bytes")
+
+    async def apply(self, board: Switchboard) -> Undo:
+        lines = lines_of(board, self.node)
+        for line in lines:
+            line.cut_limit = CutLimit(self.size_bytes, self.of_responses)
+
+        async def undo() -> None:
+            for line in lines:
+                line.cut_limit = None
+
+        return undo
+
+
+def _hold(board: Switchboard, node: int, *, requests: bool) -> Undo:
+    lines = lines_of(board, node)
+    for line in lines:
+        line.held, line.mute = requests, not requests
+
+    async def undo() -> None:
+        for line in lines:
+            line.held = line.mute = False
+            for relay in tuple(line.relays):
+                relay.release()
+
+    return undo

@@ -1,0 +1,65 @@
+"""What a test wants of its cluster: the arguments of the marker `kafka_cluster`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions:
+    """`brokers`: how many, with the ids from 1 on. `security` and `mechanism` are those of clients; `users` maps names
+    to passwords, the first one is that of `KafkaCluster.client_config`. `authorize` checks ACLs (with SASL only: users
+    have no rights until an ACL gives them). `topics` maps names to numbers of partitions. `overrides` are keys of
+    server.properties for all brokers. `processes`: each broker is a process."""
+
+    brokers: int = 3
+    security: str = "PLAINTEXT"
+    mechanism: str = "SCRAM-SHA-512"
+    users: Mapping[str, str] = field(default_factory=lambda: {"alice": "alice-secret"})
+    authorize: bool = False
+    topics: Mapping[str, int] = field(default_factory=dict)
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    processes: bool = False
+
+    def __post_init__(self) -> None:
+        if self.brokers < 1:
+            raise ValueError(f"a cluster has at least one broker, not {self.brokers}")
+        if self.security not in SECURITY_PROTOCOLS:
+            raise ValueError(f"security is one of {', '.join(SECURITY_PROTOCOLS)}, not {self.security!r}")
+        if self.mechanism not in MECHANISMS:
+            raise ValueError(f"mechanism is one of {', '.join(MECHANISMS)}, not {self.mechanism!r}")
+        if self.authorize and not self.has_sasl:
+            raise ValueError("authorize needs users: security SASL_PLAINTEXT or SASL_SSL")
+        if self.has_sasl and not self.users:
+            raise ValueError(f"{self.security} needs at least one user")
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Options by name; ValueError names one that does not exist."""
+        names = [each.name for each in fields(cls)]
+        unknown = [name for name in values if name not in names]
+        if unknown:
+            raise ValueError(f"a cluster has the options {', '.join(names)}, not {', '.join(unknown)}")
+        return cls(**values)
+
+    @property
+    def has_tls(self) -> bool:
+        return self.security.endswith("SSL")
+
+    @property
+    def has_sasl(self) -> bool:
+        return self.security.startswith("SASL")
+
+    @property
+    def key(self) -> str:
+        """Equal for options that make equal clusters."""
+        return repr([_sorted(getattr(self, each.name)) for each in fields(self)])
+
+
+def _sorted(value: Any) -> Any:
+    return sorted(value.items()) if isinstance(value, Mapping) else value

@@ -1,0 +1,45 @@
+"""A child process that stays when the command has ended."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.waiting import until
+
+READY = """
+import sys
+from pathlib import Path
+from signalbox.cli.local_cluster.detached import detach
+background = detach(Path(sys.argv[1]))
+print("starting")
+background.ready()
+print("running", flush=True)
+"""
+FAILING = """
+import sys
+from pathlib import Path
+from signalbox.cli.local_cluster.detached import detach
+detach(Path(sys.argv[1]))
+print("broken")
+sys.exit(3)
+"""
+
+
+def run(code: str, log: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, str(log)], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_the_command_ends_when_the_child_is_ready(tmp_path: Path) -> None:
+    log = tmp_path / "up.log"
+    done = run(READY, log)
+    assert (done.returncode, done.stdout) == (0, "starting\n")
+    assert until(lambda: log.exists() and log.read_text() == "running\n")
+
+
+def test_a_child_that_fails_gives_its_code(tmp_path: Path) -> None:
+    done = run(FAILING, tmp_path / "up.log")
+    assert (done.returncode, done.stdout) == (3, "broken\n")

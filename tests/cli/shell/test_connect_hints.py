@@ -1,0 +1,73 @@
+"""From a failed connection to what is likely wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.cli.shell.connect_hints import explained
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.connection.node import Address
+from signalbox.client.failures import (
+    AuthenticationRejected,
+    ClientFailure,
+    ConnectFailed,
+    ConnectionLost,
+    DeadlinePassed,
+    PeerBroke,
+    VersionUnsupported,
+)
+from signalbox.client.rejections import rejection_of
+from signalbox.protocol.error_table import Error
+
+HERE = Address("here", 9092)
+SETTINGS = ClientSettings.from_properties({"bootstrap.servers": "here:9092"})
+
+
+def caused(failure: Exception, cause: Exception) -> Exception:
+    failure.__cause__ = cause
+    return failure
+
+
+@pytest.mark.parametrize(
+    ("failure", "hint"),
+    [
+        (ConnectFailed(HERE, "resolve", "x"), "Check the host name in --bootstrap-server."),
+        (caused(ConnectFailed(HERE, "tcp", "x"), ConnectionRefusedError()), "Nothing listens at this port"),
+        (ConnectFailed(HERE, "tcp", "no answer within 3000 ms"), "firewalls between here and there"),
+        (
+            ConnectFailed(HERE, "tls", "certificate verify failed: unable to get local issuer"),
+            "ssl.truststore.location",
+        ),
+        (ConnectFailed(HERE, "tls", "Hostname mismatch"), "ssl.endpoint.identification.algorithm"),
+        (ConnectFailed(HERE, "tls", "alert: certificate required"), "ssl.keystore.location"),
+        (ConnectFailed(HERE, "tls", "wrong version number"), "security.protocol (PLAINTEXT or SASL_PLAINTEXT)"),
+        (ConnectFailed(HERE, "api-versions", "closed by the broker"), "another security.protocol than PLAINTEXT"),
+        (PeerBroke(HERE, "frame", "HTTP"), "check port and security.protocol"),
+        (PeerBroke(HERE, "frame", "the peer uses TLS on this port"), "set security.protocol to SSL or SASL_SSL"),
+        (AuthenticationRejected(HERE, "x"), "Check sasl.mechanism and the user and password"),
+        (ConnectionLost(HERE, "closed by the broker"), "another security.protocol than PLAINTEXT"),
+        (VersionUnsupported("x"), "The listener does not serve clients"),
+        (ConnectFailed(Address("there", 1), "tcp", "x"), "A broker advertises there:1, which cannot be used from here"),
+    ],
+)
+def test_the_likely_reason(failure: Exception, hint: str) -> None:
+    text = explained(failure, SETTINGS, "here:9092")
+    assert text.startswith(str(failure))
+    assert hint in text
+    assert "Tried here:9092 with security.protocol=PLAINTEXT; time to connect 10000 ms" in text
+
+
+def test_the_cause_of_a_passed_deadline_counts() -> None:
+    failure = caused(DeadlinePassed("no broker"), ConnectFailed(HERE, "resolve", "x"))
+    assert "Check the host name" in explained(failure, SETTINGS, "here:9092")
+
+
+def test_the_name_of_an_error_is_not_repeated() -> None:
+    rejection = rejection_of(Error.SECURITY_DISABLED, "SECURITY_DISABLED: no authorizer")
+    assert explained(rejection, SETTINGS, "here:9092") == "SECURITY_DISABLED: no authorizer"
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), ClientFailure("x"), DeadlinePassed("x")])
+def test_other_errors_stay_as_they_are(error: Exception) -> None:
+    assert explained(error, SETTINGS, "here:9092") == "x"
+    assert explained(ConnectFailed(HERE, "resolve", "x"), None, "") == str(ConnectFailed(HERE, "resolve", "x"))

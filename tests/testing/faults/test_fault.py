@@ -1,0 +1,43 @@
+"""The lines that a fault of a node concerns."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from signalbox.testing.faults.fault import address_line, claims_of_node, lines_of, rules_of
+from signalbox.testing.switchboard import Switchboard
+from signalbox.testing.wire.request_rule import LineRules
+
+pytestmark = pytest.mark.spec("R7")
+
+
+def test_a_node_has_two_lines_and_one_set_of_rules_for_each() -> None:
+    async def run() -> None:
+        async with Switchboard() as board:
+            for node in (1, 12):
+                for bootstrap in (False, True):
+                    await board.add_line(address_line(node, bootstrap), rules=LineRules())
+            assert [line.name for line in lines_of(board, 12)] == ["broker-12", "bootstrap-12"]
+            assert rules_of(board, 1) == [line.rules for line in lines_of(board, 1)]
+            assert len(rules_of(board, None)) == 4
+            with pytest.raises(KeyError):
+                lines_of(board, 2)
+
+    asyncio.run(run())
+
+
+def test_lines_without_rules_are_those_in_front_of_tls() -> None:
+    async def run() -> None:
+        async with Switchboard() as board:
+            await board.add_line(address_line(1))
+            await board.add_line(address_line(1, bootstrap=True))
+            with pytest.raises(ValueError, match="TLS"):
+                rules_of(board, None)
+
+    asyncio.run(run())
+
+
+def test_claims_name_both_lines() -> None:
+    assert claims_of_node(3, "delay") == {"broker-3: delay", "bootstrap-3: delay"}

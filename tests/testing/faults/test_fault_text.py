@@ -1,0 +1,63 @@
+"""Faults as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.testing import faults
+from signalbox.testing.faults import (
+    FAULTS,
+    AnswerWithError,
+    BalanceAddress,
+    Fault,
+    RewriteMetadata,
+    SendElsewhere,
+    SwapAddresses,
+    parse_fault,
+)
+
+pytestmark = pytest.mark.spec("R7")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("SwapAddresses one=1 other=2 cut=false", SwapAddresses(1, 2, cut=False)),
+        ("SendElsewhere node=1 to=127.0.0.1:9092", SendElsewhere(1, ("127.0.0.1", 9092))),
+        ("SendElsewhere node=1 to=2", SendElsewhere(1, 2)),
+        ("BalanceAddress node=1 over=[1,2]", BalanceAddress(1, (1, 2))),
+        (
+            "AnswerWithError api=Produce error=NOT_LEADER_OR_FOLLOWER times=null client_id='my client'",
+            AnswerWithError(api="Produce", error="NOT_LEADER_OR_FOLLOWER", times=None, client_id="my client"),
+        ),
+        (
+            """RewriteMetadata nodes=[1] 'addresses={"2": ["h", 9]}'""",
+            RewriteMetadata((1,), addresses={2: ("h", 9)}),
+        ),
+    ],
+)
+def test_a_line_is_a_fault(text: str, fault: Fault) -> None:
+    assert parse_fault(text) == fault
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no fault ''; there are SwapAddresses"),
+        ("Swap one=1", "no fault 'Swap'"),
+        ("SwapAddresses one=1 two=2", "SwapAddresses has the fields bootstrap, cut, one, other, not 'two'"),
+        ("SwapAddresses one", "not 'one'"),
+        ("SwapAddresses one=1", "missing 1 required positional argument: 'other'"),
+        ("DropRequest api=Nothing", "no API 'Nothing'"),
+        ("Stall node='1", "No closing quotation"),
+    ],
+)
+def test_what_is_wrong_is_named(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_fault(text)
+
+
+def test_every_public_fault_has_a_name_and_a_docstring() -> None:
+    others = {"FAULTS", "Fault", "FaultConflict", "parse_fault"}
+    assert set(FAULTS) == set(faults.__all__) - others
+    assert [name for name, kind in FAULTS.items() if len(kind.__doc__ or "") < 60] == []

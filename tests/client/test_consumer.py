@@ -326,25 +326,25 @@ def test_a_seek_after_an_offset_out_of_range_is_not_answered_with_the_old_error(
     with_client(test)
 
 
-def test_poll_without_time_returns_records_and_raises_errors_when_they_have_arrived() -> None:
-    """The loop has no other await, and a number of rounds instead of a time: a poll that does not yield would never
-    end a wait for something else."""
+async def poll_without_time(consumer: Consumer) -> list[ConsumedRecord]:
+    """The next records, in a loop without another await. It has a number of rounds instead of a time: a poll that does
+    not yield would block the time-out too."""
+    for _ in range(ROUNDS):
+        found = await consumer.poll(timeout_ms=0)
+        if found:
+            return found
+    return []
 
+
+def test_poll_without_time_returns_records_and_raises_errors_when_they_have_arrived() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         fill(cluster, "t1", b"0", b"1")
         consumer = Consumer(client, ConsumerSettings(auto_offset_reset="none"))
         await consumer.assign({T1: 0})
-        found: list[ConsumedRecord] = []
-        for _ in range(ROUNDS):
-            found = await consumer.poll(timeout_ms=0)
-            if found:
-                break
-        assert [row.value for row in found] == [b"0", b"1"]
-
+        assert [row.value for row in await poll_without_time(consumer)] == [b"0", b"1"]
         await consumer.seek(T1, 77)
         with pytest.raises(KafkaError, match="t1-0 at offset 77"):
-            for _ in range(ROUNDS):
-                assert await consumer.poll(timeout_ms=0) == []
+            await poll_without_time(consumer)
         await consumer.close()
 
     with_client(test)

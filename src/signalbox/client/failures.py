@@ -99,6 +99,6 @@ class NoCommittedOffset(ClientFailure):
 
 
 class TransactionAborted(ClientFailure):
-    """The record was not sent, because its transaction was aborted before."""
+    """The transaction was aborted before the record was sent, or by another task while a call waited."""
 
     retriable = False

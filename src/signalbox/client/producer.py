@@ -79,11 +79,13 @@ class Producer:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._transactions is not None:
-            await self._calls.abort_if_open()
-        elif kind is None:
-            await self.flush()
-        await self.close()
+        try:
+            if self._transactions is not None:
+                await self._calls.abort_if_open()
+            elif kind is None:
+                await self.flush()
+        finally:
+            await self.close()
 
     async def send(
         self,
@@ -98,8 +100,9 @@ class Producer:
         """Queue a record; the future is its acknowledgement. Waits for the topic's metadata and for buffer memory.
 
         DeadlinePassed without metadata of the topic in time; KafkaError(MESSAGE_TOO_LARGE). The future: DeadlinePassed
-        after the delivery timeout, KafkaError when the broker rejected the record and a retry cannot succeed. With a
-        transactional id: RuntimeError outside of a transaction, the failure of one that can only be aborted.
+        after the delivery timeout, KafkaError when the record cannot be encoded, or when the broker rejected it and a
+        retry cannot succeed; ChannelClosed once the client is closed. With a transactional id: RuntimeError outside of
+        a transaction, the failure of one that can only be aborted.
         """
         if self._transactions is not None:
             self._transactions.manager.check_can_add("send")
@@ -116,6 +119,8 @@ class Producer:
             await self._memory_freed.wait()
         if self._closed:
             raise ChannelClosed("the producer is closed")
+        if self._sender.failure is not None:
+            raise self._sender.failure
         if partition is None:
             count = len(topic_view.partitions)
             partition = self._sticky_partition(topic, count, size) if key is None else partition_for_key(key, count)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.failures import DeadlinePassed
+from signalbox.client.failures import ChannelClosed, DeadlinePassed
 from signalbox.client.producer import Producer, ProducerSettings
-from signalbox.client.rejections import AuthorizationFailed
+from signalbox.client.rejections import AuthorizationFailed, RequestRejected
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.init_producer_id import InitProducerIdResponse
@@ -137,3 +137,32 @@ def _not_leader(request: Any) -> Any:
         for topic in request.topic_data
     ]
     return ProduceResponse(responses=rows)
+
+
+def test_a_batch_that_cannot_be_encoded_fails_alone() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        cluster.add_topic("two", 1, 1)
+        async with Producer(client, ProducerSettings(linger_ms=1)) as producer:
+            text = await producer.send("two", "not bytes", partition=0)  # type: ignore[arg-type]
+            other = await producer.send("two", b"x", partition=1)
+            with pytest.raises(RequestRejected, match="INVALID_RECORD: two-0: a record cannot be encoded"):
+                await text
+            assert (await other).offset == 0
+            assert (await (await producer.send("two", b"y", partition=0))).offset == 0
+
+    with_client(test)
+
+
+def test_records_fail_when_the_client_is_closed_before_its_producer() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.topic("t1")
+        async with Producer(client, ProducerSettings(linger_ms=1)) as producer:
+            record = await producer.send("t1", b"x")
+            await client.close()
+            with pytest.raises(ChannelClosed, match="the producer cannot send any more"):
+                await record
+            client.start()
+            with pytest.raises(ChannelClosed, match="the producer cannot send any more"):
+                await producer.send("t1", b"y")
+
+    with_client(test)

@@ -6,14 +6,17 @@ import logging
 import pytest
 
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.failures import ChannelClosed, DeadlinePassed
+from signalbox.client.failures import ChannelClosed, ClientFailure, DeadlinePassed, TransactionAborted
 from signalbox.client.producer import Producer, ProducerSettings
 from signalbox.client.rejections import AuthorizationFailed, ProducerFenced, RequestRejected
+from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
 from signalbox.client.transactions.transaction_state import TransactionState
+from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.client.transactions.scripted_coordinator import LOST, ScriptedCoordinator, with_coordinator
+from tests.waiting import until_true
 
 SETTINGS = ProducerSettings(transactional_id="id", linger_ms=1)
 
@@ -85,6 +88,45 @@ def test_a_cancelled_commit_goes_on_and_is_called_again() -> None:
             await producer.commit_transaction()
             with pytest.raises(RuntimeError, match="commit_transaction is not possible now: no transaction is open"):
                 await producer.commit_transaction()
+
+    with_coordinator(test)
+
+
+def test_a_commit_is_not_reported_when_another_task_aborts_the_failed_transaction_first() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        coordinator.errors[ApiKey.ADD_PARTITIONS_TO_TXN] = [Error.CONCURRENT_TRANSACTIONS] * 1_000
+        settings = ProducerSettings(transactional_id="id", linger_ms=1, delivery_timeout_ms=200)
+        async with Producer(client, settings) as producer:
+            await producer.init_transactions()
+            producer.begin_transaction()
+            record = await producer.send("t1", b"lost")
+
+            async def abort_after_the_record_failed() -> None:
+                with pytest.raises(ClientFailure):
+                    await record
+                await producer.abort_transaction()
+
+            abort = asyncio.ensure_future(abort_after_the_record_failed())
+            with pytest.raises(TransactionAborted):
+                await producer.commit_transaction()
+            await abort
+            producer.begin_transaction()
+
+    with_coordinator(test)
+
+
+def test_offsets_are_not_reported_when_another_task_aborts_meanwhile() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        coordinator.errors[ApiKey.TXN_OFFSET_COMMIT] = [Error.COORDINATOR_LOAD_IN_PROGRESS] * 1_000
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            producer.begin_transaction()
+            offsets = {TopicPartition("t2", 0): 1}
+            sent = asyncio.ensure_future(producer.send_offsets_to_transaction(offsets, ConsumerGroupMetadata("g")))
+            await until_true(lambda: coordinator.count(ApiKey.TXN_OFFSET_COMMIT) > 0)
+            await producer.abort_transaction()
+            with pytest.raises(TransactionAborted):
+                await sent
 
     with_coordinator(test)
 

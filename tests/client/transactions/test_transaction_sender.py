@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.failures import DeadlinePassed, VersionUnsupported
+from signalbox.client.failures import ChannelClosed, DeadlinePassed, VersionUnsupported, WrongCluster
 from signalbox.client.producer import Producer, ProducerSettings
 from signalbox.client.rejections import AuthorizationFailed
 from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
@@ -12,6 +14,7 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.client.transactions.scripted_coordinator import LOST, ScriptedCoordinator, with_coordinator
+from tests.waiting import until_true
 
 SETTINGS = ProducerSettings(transactional_id="id", linger_ms=1)
 PASSING = [
@@ -133,5 +136,72 @@ def test_a_deadline_names_the_last_failure() -> None:
             coordinator.errors.clear()
             await producer.init_transactions()
             producer.begin_transaction()
+
+    with_coordinator(test)
+
+
+def test_calls_fail_at_once_when_the_client_is_closed_before_its_producer() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            producer.begin_transaction()
+            await (await producer.send("t1", b"x"))
+            await client.close()
+            with pytest.raises(ChannelClosed, match="the producer cannot send any more"):
+                await producer.commit_transaction(timeout_ms=3_600_000)
+
+    with_coordinator(test)
+
+
+def test_a_commit_that_waits_ends_when_the_producer_is_closed() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        coordinator.errors[ApiKey.END_TXN] = [Error.CONCURRENT_TRANSACTIONS] * 10_000
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            producer.begin_transaction()
+            await (await producer.send("t1", b"x"))
+            commit = asyncio.ensure_future(producer.commit_transaction(timeout_ms=3_600_000))
+            await until_true(lambda: coordinator.count(ApiKey.END_TXN) > 0)
+            await producer.close()
+            with pytest.raises(ChannelClosed, match="the producer is closed"):
+                await commit
+
+    with_coordinator(test)
+
+
+def test_a_producer_is_closed_although_the_abort_at_its_end_is_cancelled() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        coordinator.errors[ApiKey.END_TXN] = [Error.CONCURRENT_TRANSACTIONS] * 10_000
+        producer = Producer(client, SETTINGS)
+
+        async def leave_it_open() -> None:
+            async with producer:
+                await producer.init_transactions()
+                producer.begin_transaction()
+                await (await producer.send("t1", b"x"))
+
+        block = asyncio.ensure_future(leave_it_open())
+        await until_true(lambda: coordinator.count(ApiKey.END_TXN) > 0)
+        block.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await block
+        with pytest.raises(ChannelClosed):
+            await producer.abort_transaction()
+
+    with_coordinator(test)
+
+
+def test_a_commit_is_not_sent_to_the_coordinator_of_another_cluster() -> None:
+    """It could have the same transactional id, producer id and epoch."""
+
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            producer.begin_transaction()
+            await (await producer.send("t1", b"x"))
+            client.view.cluster_id = "cluster-B"
+            with pytest.raises(WrongCluster, match="initialized in cluster cluster-A"):
+                await producer.commit_transaction()
+        assert not coordinator.count(ApiKey.END_TXN)
 
     with_coordinator(test)

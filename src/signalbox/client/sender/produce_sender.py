@@ -11,7 +11,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.failures import ClientFailure, ConnectFailed, DeadlinePassed, NoUsableNode, VersionUnsupported
+from signalbox.client.failures import (
+    ChannelClosed,
+    ClientFailure,
+    ConnectFailed,
+    DeadlinePassed,
+    NoUsableNode,
+    VersionUnsupported,
+)
 from signalbox.client.rejections import is_final, rejection_of, topic_rejection
 from signalbox.client.sender.batch_action import NOT_APPENDED, BatchAction, action_after
 from signalbox.client.sender.produce_exchange import ProducerIds, Sending, answers_by_partition, produce_request
@@ -42,12 +49,13 @@ class ProduceSender:
         self._linger = linger_ms / 1000
         self._compression = compression
         self._ids = ProducerIds(client)
-        self._transaction = TransactionBatches(client, transactions, queues) if transactions is not None else None
+        self._transaction = TransactionBatches(transactions, queues) if transactions is not None else None
         self._wake = asyncio.Event()
         self._flushes = 0
         self.metrics = ProducerMetrics()
         self._requests: dict[int, asyncio.Task[None]] = {}
         self._task: asyncio.Task[None] | None = None
+        self.failure: ClientFailure | None = None  # why nothing is sent any more
         if transactions is not None:
             transactions.on_change = self.wake
 
@@ -74,6 +82,19 @@ class ProduceSender:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self) -> None:
+        try:
+            await self._send_batches()
+        except Exception as error:  # the client was closed, or a defect: records must not wait for ever
+            self.failure = ChannelClosed(f"the producer cannot send any more: {error}")
+            self.failure.__cause__ = error
+            for task in self._requests.values():
+                task.cancel()
+            await asyncio.gather(*self._requests.values(), return_exceptions=True)
+            for queue in self._queues.values():
+                while queue.batches:
+                    self._fail(queue, self.failure)
+
+    async def _send_batches(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             self._wake.clear()
@@ -184,12 +205,22 @@ class ProduceSender:
             return None
 
     def _dispatch(self, node_id: int, sending: Sending, identity: ProducerIdentity) -> None:
-        placed = [row for row in sending if row[0].place(row[1], identity)]
+        placed = [row for row in sending if row[0].place(row[1], identity) and self._is_encoded(*row)]
         for queue, batch in placed:
             batch.attempts += 1
             queue.in_flight = True
         if placed:
             self._requests[node_id] = asyncio.get_running_loop().create_task(self._send(node_id, placed))
+
+    def _is_encoded(self, queue: PartitionQueue, batch: ProducerBatch) -> bool:
+        """Encodes a batch; one with a record that cannot be encoded, for example a `str` as value, fails."""
+        try:
+            batch.encoded(self._compression)
+        except Exception as error:
+            text = f"{queue.partition}: a record cannot be encoded: {error}"
+            self._fail(queue, rejection_of(Error.INVALID_RECORD, text))
+            return False
+        return True
 
     async def _send(self, node_id: int, sending: Sending) -> None:
         settings, max_version = self._client.settings, None

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.failures import TransactionAborted, WrongCluster
+from signalbox.client.failures import TransactionAborted
 from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
 from signalbox.client.transactions.transaction_reactions import Step
 from signalbox.client.transactions.transaction_sender import TransactionSender
@@ -16,10 +15,7 @@ from signalbox.common.ids import TopicPartition
 
 
 class TransactionBatches:
-    def __init__(
-        self, client: ClusterClient, transactions: TransactionSender, queues: Mapping[TopicPartition, PartitionQueue]
-    ) -> None:
-        self._client = client
+    def __init__(self, transactions: TransactionSender, queues: Mapping[TopicPartition, PartitionQueue]) -> None:
         self._transactions = transactions
         self._manager = transactions.manager
         self._queues = queues
@@ -55,13 +51,9 @@ class TransactionBatches:
     def identity(self) -> ProducerIdentity | None:
         """The identity of the batches that leave now. A higher epoch restarts all sequences: no batch of the previous
         one is left then. None after a fatal error: the client is in another cluster."""
-        identity, cluster_id = self._manager.identity, self._client.view.cluster_id
-        if identity is not None and cluster_id not in (None, identity.cluster_id):
-            text = f"the producer was initialized in cluster {identity.cluster_id}, the client is in {cluster_id} now"
-            self._manager.fail(WrongCluster(text))
-            self._transactions.wake()
-            self._transactions.on_change()
+        if not self._transactions.is_in_cluster():
             return None
+        identity = self._manager.identity
         if identity != self._identity:
             self._identity = identity
             for queue in self._queues.values():

@@ -15,15 +15,16 @@ from signalbox.client.admin_apis.admin_call import left_ms
 from signalbox.client.admin_apis.feature_admin import FeatureAdmin
 from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.failures import ClientFailure, DeadlinePassed
+from signalbox.client.failures import ClientFailure, DeadlinePassed, TransactionAborted
 from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
 from signalbox.client.transactions.transaction_sender import TransactionSender
-from signalbox.client.transactions.transaction_state import FAILED, TransactionState
+from signalbox.client.transactions.transaction_state import FAILED, OPEN, TransactionState
 from signalbox.common.ids import TopicPartition
 
 log = logging.getLogger("signalbox.client")
 
 _FEATURE = "transaction.version"
+_COMMIT = "commit_transaction"
 _S = TransactionState
 
 
@@ -65,15 +66,17 @@ class TransactionCalls:
             for partition, row in offsets.items()
         }
         manager.add_offsets(rows, group)
+        number = manager.ended
         await self._until(
             lambda: not manager.has_offsets or manager.state in FAILED,
             "send_offsets_to_transaction",
             self._client.deadline(timeout_ms),
         )
         self._raise_failure()
+        self._raise_if_aborted(number)
 
     async def commit(self, timeout_ms: float | None) -> None:
-        await self._end("commit_transaction", self._manager.commit, timeout_ms)
+        await self._end(_COMMIT, self._manager.commit, timeout_ms)
 
     async def abort(self, timeout_ms: float | None) -> None:
         if self._ending is not None and self._manager.state is _S.ABORTABLE_ERROR:
@@ -123,6 +126,8 @@ class TransactionCalls:
         self._ending = None
         if manager.ended == ended:
             self._raise_failure()
+        if method == _COMMIT:
+            self._raise_if_aborted(ended)
 
     async def _until(self, done: Callable[[], bool], method: str, deadline: float) -> None:
         self._sender.wake()
@@ -138,3 +143,10 @@ class TransactionCalls:
         manager = self._manager
         if manager.state in FAILED and manager.failure is not None:
             raise manager.failure
+
+    def _raise_if_aborted(self, number: int) -> None:
+        """A transaction that failed may be aborted by another task before the waiting call has seen the failure."""
+        manager = self._manager
+        is_open = manager.ended == number and manager.state in OPEN
+        if not is_open and manager.last_committed < number:
+            raise TransactionAborted("another call aborted the transaction meanwhile")

@@ -41,13 +41,15 @@ _OF_MEMBER = (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.REBALANCE
 
 class TransactionManager:
     """One transactional id. `failure` is the reason of an error state; `failures` counts attempts in a row without
-    success; `ended` counts transactions that were committed or aborted."""
+    success; `ended` counts transactions that were committed or aborted, and numbers the one that is open;
+    `last_committed` is the number of the last one that was committed."""
 
     def __init__(self) -> None:
         self.state = TransactionState.UNINITIALIZED
         self.failure: ClientFailure | None = None
         self.failures = 0
         self.ended = 0
+        self.last_committed = -1
         self.identity: ProducerIdentity | None = None
         self.version = 1
         self._contents = TransactionContents()
@@ -277,6 +279,8 @@ class TransactionManager:
     def _complete(self) -> None:
         """The transaction is over; what was unknown about it is answered by a higher epoch."""
         self._contents = TransactionContents()
+        if self.state is _S.COMMITTING:
+            self.last_committed = self.ended
         if self._needs_epoch:
             self._become(_S.INITIALIZING)
         else:

@@ -10,7 +10,14 @@ from signalbox.client.admin_apis.group_admin import GROUP, TRANSACTION, find_coo
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Purpose
-from signalbox.client.failures import ClientFailure, ConnectFailed, NoUsableNode, VersionUnsupported
+from signalbox.client.failures import (
+    ChannelClosed,
+    ClientFailure,
+    ConnectFailed,
+    NoUsableNode,
+    VersionUnsupported,
+    WrongCluster,
+)
 from signalbox.client.rejections import RequestRejected
 from signalbox.client.sender.producer_batch import PartitionQueue
 from signalbox.client.transactions.transaction_exchange import MAX_VERSIONS, MIN_VERSIONS, message_of, response_of
@@ -54,6 +61,15 @@ class TransactionSender:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        self._end("the producer is closed", None)
+
+    def _end(self, text: str, cause: Exception | None) -> None:
+        """No request is sent any more: the calls that wait raise ChannelClosed."""
+        failure = ChannelClosed(text)
+        failure.__cause__ = cause
+        self.manager.fail(failure)
+        self.wake()
+        self.on_change()
 
     def wake(self) -> None:
         """Look again for what is due: a call or a batch changed the manager, or batches were settled."""
@@ -65,6 +81,17 @@ class TransactionSender:
         while not done():
             self._changed.clear()
             await self._changed.wait()
+
+    def is_in_cluster(self) -> bool:
+        """Whether the client is in the cluster of the producer id; if not, the producer fails."""
+        identity, cluster_id = self.manager.identity, self._client.view.cluster_id
+        if identity is None or cluster_id in (None, identity.cluster_id):
+            return True
+        text = f"the producer was initialized in cluster {identity.cluster_id}, the client is in {cluster_id} now"
+        self.manager.fail(WrongCluster(text))
+        self.wake()
+        self.on_change()
+        return False
 
     def at_version(self, message: Any, step: Step) -> tuple[Any, int | None]:
         """The message to send and its newest version: requests of transaction versions 1 and 2 differ in meaning."""
@@ -78,6 +105,12 @@ class TransactionSender:
         return build if implicit and step in MIN_VERSIONS else message, MAX_VERSIONS.get((step, implicit))
 
     async def _run(self) -> None:
+        try:
+            await self._send_requests()
+        except Exception as error:  # the client was closed, or a defect: calls must not wait for their deadlines
+            self._end(f"the producer cannot send any more: {error}", error)
+
+    async def _send_requests(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             self._wake.clear()
@@ -132,6 +165,8 @@ class TransactionSender:
             return TransactionResponse(node_id=await find_coordinator(client, key, key_type, timeout_ms=timeout_ms))
         message = message_of(request, self.transactional_id, self._timeout_ms)
         built, max_version = self.at_version(message, step)
+        if not self.is_in_cluster():  # another coordinator may have the same ids, and accept a commit of nothing
+            raise NoUsableNode("the client is in another cluster")
         response = await client.request(
             request.node_id, built, purpose=Purpose.COORDINATOR, timeout_ms=timeout_ms, max_version=max_version
         )

@@ -21,6 +21,7 @@ from tests.client.loopback_cluster import LoopbackCluster
 from tests.waiting import until_true
 
 T1, T2 = TopicPartition("t1", 0), TopicPartition("t2", 0)
+ROUNDS = 1_000_000  # of polls: some minutes, if each of them yields
 
 
 def fill(cluster: LoopbackCluster, topic: str, *values: bytes, control: bool = False) -> None:
@@ -320,6 +321,30 @@ def test_a_seek_after_an_offset_out_of_range_is_not_answered_with_the_old_error(
         await until_true(lambda: consumer._fetcher.failure is not None)
         await consumer.seek(T1, 0)
         assert [row.value for row in await read(consumer, 1)] == [b"0"]
+        await consumer.close()
+
+    with_client(test)
+
+
+async def poll_without_time(consumer: Consumer) -> list[ConsumedRecord]:
+    """The next records, in a loop without another await. It has a number of rounds instead of a time: a poll that does
+    not yield would block the time-out too."""
+    for _ in range(ROUNDS):
+        found = await consumer.poll(timeout_ms=0)
+        if found:
+            return found
+    return []
+
+
+def test_poll_without_time_returns_records_and_raises_errors_when_they_have_arrived() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0", b"1")
+        consumer = Consumer(client, ConsumerSettings(auto_offset_reset="none"))
+        await consumer.assign({T1: 0})
+        assert [row.value for row in await poll_without_time(consumer)] == [b"0", b"1"]
+        await consumer.seek(T1, 77)
+        with pytest.raises(KafkaError, match="t1-0 at offset 77"):
+            await poll_without_time(consumer)
         await consumer.close()
 
     with_client(test)

@@ -206,6 +206,38 @@ def test_a_corrupt_batch_does_not_delay_other_partitions() -> None:
     with_client(test)
 
 
+def test_an_idle_partition_does_not_delay_a_busy_one_of_the_same_leader() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        cluster.add_topic("t9", 1, 1)
+        busy, idle = TopicPartition("t9", 0), TopicPartition("t9", 1)
+        for batch in range(3):
+            fill(cluster, busy, b"%d" % (2 * batch), b"%d" % (2 * batch + 1))
+        broker, release = cluster.brokers[1], asyncio.Event()
+
+        async def script(request: Any, version: int) -> Any:
+            """A fetch without records waits for one, as that of a real broker does for `fetch.max.wait.ms`."""
+            response = broker.fetch(request)
+            if not any(row.records for topic in response.responses for row in topic.partitions):
+                await release.wait()
+            return broker.fetch(request)
+
+        broker.scripts[ApiKey.FETCH] = script
+        consumer = Consumer(client)
+        await client.topic("t9")
+        await consumer.assign({idle: 0, busy: 0})
+        rows: list[ConsumedRecord] = []
+        async with asyncio.timeout(40):
+            while len(rows) < 6:
+                rows += await consumer.poll(timeout_ms=NEVER_MS, max_records=1)
+        assert [row.value for row in rows] == [b"%d" % index for index in range(6)]
+        fill(cluster, idle, b"idle no more")
+        release.set()
+        assert [row.value for row in await read(consumer, 1)] == [b"idle no more"]
+        await consumer.close()
+
+    with_client(test, request_timeout_ms=NEVER_MS)
+
+
 def test_what_every_bootstrap_server_rejects_is_raised_by_poll() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         for broker in cluster.brokers.values():

@@ -1,6 +1,7 @@
 """A consumer by assignment: assign, seek, pause, poll. A member of a consumer group is a GroupConsumer, which uses it.
 
-Fetches go on while records are returned (`fetcher.py`). A position advances only when `poll` returns records.
+Other leaders are fetched from while records of one are returned (`fetcher.py`). A position advances only when `poll`
+returns records.
 """
 
 from __future__ import annotations
@@ -150,11 +151,12 @@ class Consumer:
             self._polling = False
 
     async def wait_for_records(self, timeout_ms: float) -> None:
-        """Wait until `take` returns records, or the time is over; errors as `poll`. A cancelled call loses nothing."""
+        """Wait until `take` returns records, or the time is over; errors as `poll`. A cancelled call loses nothing.
+        Without records it yields to the event loop also if there is no time: the fetches need it."""
         self._check_open()
         fetcher = self._fetcher
         deadline = self._client.deadline(timeout_ms)
-        while not fetcher.records and asyncio.get_running_loop().time() < deadline:
+        while not fetcher.records:
             look_again = fetcher.start_fetches()
             if fetcher.failure is None:
                 await fetcher.progress(deadline if look_again is None else min(deadline, look_again))
@@ -162,6 +164,8 @@ class Consumer:
             if fetcher.failure is not None:
                 (failure, _), fetcher.failure = fetcher.failure, None
                 raise failure
+            if asyncio.get_running_loop().time() >= deadline:
+                return
 
     def take(self, max_records: int) -> list[ConsumedRecord]:
         """Records that have arrived, at most `max_records`; their positions advance. More are fetched."""

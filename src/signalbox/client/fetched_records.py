@@ -7,7 +7,7 @@ what they return or drop: a large fetch is not walked over by each `poll`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from signalbox.client.fetch_exchange import ConsumedRecord
@@ -25,6 +25,10 @@ class FetchedRecords:
 
     def __contains__(self, partition: object) -> bool:
         return partition in self._by_partition
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        """The partitions that have records."""
+        return iter(self._by_partition)
 
     def add(self, partition: TopicPartition, records: Sequence[ConsumedRecord]) -> None:
         """Records of one partition, behind those that wait."""

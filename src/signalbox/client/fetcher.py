@@ -3,6 +3,8 @@
 No partition delays another one. A partition with an error waits for its own retry backoff, and the next fetch of its
 leader begins without it; an offset that is out of range is looked up beside the fetches. A partition whose leader has
 moved is fetched from the new leader at once, although the old one may not have responded yet: its response is ignored.
+A leader is not fetched from while records of one of its partitions wait here. Such a fetch would have only the other
+partitions, and if these are idle it lasts `fetch.max.wait.ms`, for which the busy partition is not fetched.
 """
 
 from __future__ import annotations
@@ -96,12 +98,13 @@ class Fetcher:
         self.failure = None
 
     def start_fetches(self) -> float | None:
-        """Send a fetch to each leader that has partitions to read and no fetch in flight. Returns the loop time at
-        which a partition that cannot be fetched now should be looked at again; None without one."""
+        """Send a fetch to each leader that has partitions to read, no fetch in flight and no records here. Returns the
+        loop time at which a partition that cannot be fetched now should be looked at again; None without one."""
         updater = self._client.metadata_updater
         now = asyncio.get_running_loop().time()
         look_again: list[float] = []
         by_leader: dict[int, dict[TopicPartition, int]] = {}
+        taken = {*self._tasks.values(), *(updater.view.leader_of(partition) for partition in self.records)}
         for partition, offset in self.positions.items():
             leader_id = updater.view.leader_of(partition)
             fetch = self._in_flight.get(partition)
@@ -115,7 +118,7 @@ class Fetcher:
                 look_again.append(now + self._client.settings.retry_backoff_ms / 1000)
             elif retry is not None and retry.leader_id == leader_id and now < retry.at:
                 look_again.append(retry.at)
-            elif leader_id not in self._tasks.values():
+            elif leader_id not in taken:
                 by_leader.setdefault(leader_id, {})[partition] = offset
         for leader_id, offsets in by_leader.items():
             fetch = _Fetch(leader_id)

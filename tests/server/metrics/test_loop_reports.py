@@ -56,3 +56,21 @@ def test_a_loop_that_never_responded_belongs_to_a_node_that_starts(monkeypatch: 
     report = asyncio.run(read())
     idle.close()
     assert (report.phase, report.not_ready_reasons) == (Phase.STARTING, ["the node is starting"])
+
+
+def test_a_report_that_fails_is_a_reason_and_does_not_silence_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+    broken = [True, False]
+
+    def report() -> NodeReport:
+        if broken.pop(0):
+            raise OSError("no store")
+        return RUNNING
+
+    async def read() -> tuple[NodeReport, NodeReport]:
+        reports = LoopReports(asyncio.get_running_loop(), report)
+        return await reports.latest(), await reports.latest()
+
+    failed, after = asyncio.run(read())
+    assert (failed.silent_s, failed.not_ready_reasons) == (0, ["the state of the node cannot be reported: no store"])
+    assert after == RUNNING
+    assert "The state of the node cannot be reported" in caplog.text

@@ -7,9 +7,12 @@ then takes the last report: with the time for which the oldest question has had 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 
 from signalbox.server.metrics.health_pages import NodeReport
+
+logger = logging.getLogger(__name__)
 
 WAIT_S = 0.5  # a program that probes a node waits for a second or more
 
@@ -38,7 +41,11 @@ class LoopReports:
 
     def _respond(self, question: asyncio.Future[NodeReport]) -> None:
         """In the node's loop."""
-        report = self._report()
+        try:
+            report = self._report()
+        except Exception as error:  # it must be settled: else the loop seems to be silent from now on
+            logger.exception("The state of the node cannot be reported")
+            report = self._last._replace(reasons=(f"the state of the node cannot be reported: {error}",))
         try:
             question.get_loop().call_soon_threadsafe(self._settle, question, report)
         except RuntimeError:  # the reader's loop is closed: the node stops

@@ -47,7 +47,7 @@ unit: $(STAMP)  ## the tests that need nothing but Python: WORKERS=n
 	$(if $(MEMORY),TMPDIR=$(MEMORY) )$(BIN)/python -m pytest $(PARALLEL) -o tmp_path_retention_policy=failed tests --ignore=tests/system -m "not system"
 
 system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs: WORKERS=n
-	$(BIN)/python -m pytest $(PARALLEL) tests/system tests/pipeline tests/tools -m system
+	$(BIN)/python -m pytest $(PARALLEL) tests/system tests/pipeline tests/tools tests/testing -m system
 
 wire-diff: $(STAMP)  ## some 700 questions to ours and to Apache Kafka 4.4.0, answers compared field by field (needs mvn and Java): SHOW=1
 	$(BIN)/python -m tests.system.wire_diff $(if $(SHOW),--show)

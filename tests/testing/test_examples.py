@@ -14,7 +14,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "examples" / "testkit"
 EXAMPLES = sorted(path.name for path in FOLDER.glob("test_*.py"))
 
-pytestmark = [pytest.mark.spec("R7"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.system, pytest.mark.spec("R7"), pytest.mark.timeout(400)]
 
 
 @cache

@@ -18,7 +18,7 @@ from signalbox.testing.faults import SwapAddresses
 from signalbox.testing.kafka_cluster.kafka_cluster import ClusterPool, KafkaCluster
 from tests.testing.faults.probes import node_at
 
-pytestmark = pytest.mark.spec("R7")
+pytestmark = [pytest.mark.spec("R7"), pytest.mark.system]
 
 _topics: list[str] = []
 

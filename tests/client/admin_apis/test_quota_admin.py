@@ -35,6 +35,9 @@ def test_quotas_are_set_found_and_removed(cluster: Cluster) -> None:
         }
         await admin.alter_quotas({ALICE: {"producer_byte_rate": None}})
         assert await admin.describe_quotas({"user": "alice"}, strict=True) == {ALICE: {"consumer_byte_rate": 2_000.0}}
+        # The other tests of this cluster are not to be throttled.
+        await admin.alter_quotas({entity: dict.fromkeys(quotas) for entity, quotas in changes.items()})
+        assert await admin.describe_quotas() == {}
 
     over_cluster(cluster, test)
 

@@ -14,7 +14,7 @@ from signalbox.testing.drill.story_result import StoryResult
 from signalbox.testing.kafka_cluster.client_config import ClientConfig
 from tests.testing.drill.librdkafka_producer import LibrdkafkaProducer
 
-pytestmark = pytest.mark.spec("R7")
+pytestmark = [pytest.mark.spec("R7"), pytest.mark.system]
 
 NOTHING_WRONG = Story(0, "nothing is wrong", frozenset({0, 1, 2}), lambda ground, stack: None)
 

@@ -19,7 +19,7 @@ from signalbox.testing.drill.story_result import StoryResult
 from signalbox.testing.faults.fault import address_line
 from tests.testing.faults.probes import accepts, ask, metadata_of
 
-pytestmark = pytest.mark.spec("R7")
+pytestmark = [pytest.mark.spec("R7"), pytest.mark.system]
 
 OTHER, CLOSED, NO_NODE = "other", "closed", "none"
 _HEALTHY = ([1, 2, 3], [1, 2, 3])

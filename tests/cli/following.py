@@ -18,7 +18,6 @@ def first_line(arguments: list[str], cause: Callable[[], object]) -> str:
         output = process.stdout
         assert output is not None
         try:
-
             poll = select.poll()
             poll.register(output, select.POLLIN)
 

@@ -18,7 +18,7 @@ _SWAPPED = [story for story in STORIES if story.number == 4]
 
 
 def command_of(client: str) -> list[str]:
-    if client == "java":
+    if client == "Java":
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
         return [*provision.java(quiet), "-cp", java_class("Drill.java", "clients"), "Drill"]
     program = go_program("drill")
@@ -27,11 +27,11 @@ def command_of(client: str) -> list[str]:
     return [program]
 
 
-@pytest.mark.parametrize("client", ["java", "go"])
+@pytest.mark.parametrize("client", ["Java", "franz-go"])
 def test_a_client_as_a_program(client: str) -> None:
     command = command_of(client)
     [result] = run_drill(lambda config: CommandClient(command, config), _SWAPPED, window_s=3, recovery_s=90)
     assert result.passed, text_report([result])
     assert result.acknowledged == 12
-    if client == "java":
+    if client == "Java":
         assert result.sent_identity

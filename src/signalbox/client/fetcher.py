@@ -67,6 +67,7 @@ class Fetcher:
         self._in_flight: dict[TopicPartition, _Fetch] = {}
         self._retries: dict[TopicPartition, _Retry] = {}
         self._tasks: dict[asyncio.Task[None], int] = {}
+        self._waiting: asyncio.Task[bool] | None = None  # of `progress`
         self._rejection: ClientFailure | None = None  # the last one that was noted
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
@@ -87,8 +88,8 @@ class Fetcher:
         return (await OffsetAdmin(self._client).list_offsets([partition], offset, isolation_level=isolation))[partition]
 
     async def stop(self) -> None:
-        """End the fetches in flight."""
-        tasks = tuple(self._tasks)
+        """End the fetches in flight, and the wait for one."""
+        tasks: list[asyncio.Task[Any]] = [*self._tasks, *([self._waiting] if self._waiting is not None else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -132,12 +133,13 @@ class Fetcher:
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
     async def progress(self, until: float) -> None:
-        """Wait until a fetch ends or the view of the cluster changes, at most until a loop time."""
+        """Wait until a fetch ends or the view of the cluster changes, at most until a loop time; `stop` ends it too."""
         loop = asyncio.get_running_loop()
-        view_changed = loop.create_task(self._client.metadata_updater.view_changed(until))
+        view_changed = self._waiting = loop.create_task(self._client.metadata_updater.view_changed(until))
         try:
             await asyncio.wait((*self._tasks, view_changed), return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self._waiting = None
             view_changed.cancel()
             await asyncio.gather(view_changed, return_exceptions=True)
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from signalbox.client import fetcher
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import Consumer
 from signalbox.client.failures import VersionUnsupported
-from signalbox.client.fetch_exchange import ConsumedRecord
+from signalbox.client.fetch_exchange import ConsumedRecord, records_in
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
@@ -209,14 +208,13 @@ def test_a_corrupt_batch_does_not_delay_other_partitions() -> None:
 
 def test_a_defect_in_one_partition_does_not_delay_other_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = TopicPartition("t9", 0)
-    read_rows = fetcher.records_in
 
     def broken(row: Any, partition: TopicPartition, offset: int, check_crcs: bool) -> Any:
         if partition == bad:
             raise LookupError("of the decoder")
-        return read_rows(row, partition, offset, check_crcs)
+        return records_in(row, partition, offset, check_crcs)
 
-    monkeypatch.setattr(fetcher, "records_in", broken)
+    monkeypatch.setattr("signalbox.client.fetcher.records_in", broken)
 
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         cluster.add_topic("t9", 1)

@@ -299,6 +299,55 @@ def test_a_closed_consumer_reads_no_more() -> None:
     with_client(test)
 
 
+def test_a_poll_that_waits_with_no_fetch_in_flight_ends_with_the_consumer() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        consumer = Consumer(client)
+        waiting = asyncio.create_task(consumer.poll(timeout_ms=50_000))
+        await until_true(lambda: consumer._fetcher._waiting is not None)
+        await consumer.close()
+        async with asyncio.timeout(40):
+            with pytest.raises(RuntimeError, match="the consumer is closed"):
+                await waiting
+
+    with_client(test)
+
+
+def test_a_partition_that_is_added_again_is_read_from_its_new_offset_only() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0", b"1", b"2")
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        assert [row.value for row in await consumer.poll(max_records=1)] == [b"0"]
+        await consumer.add({T1: 2})  # the records 1 and 2 have arrived
+        assert consumer.position(T1) == 2
+        assert [row.value for row in await read(consumer, 1)] == [b"2"]
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_a_fetch_in_flight_does_not_count_for_a_partition_that_is_added_again() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0", b"1")
+        leader, release = cluster.brokers[1], asyncio.Event()
+
+        async def held(request: Any, version: int) -> Any:
+            await release.wait()
+            return leader.fetch(request)
+
+        leader.scripts[ApiKey.FETCH] = held
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        polled = asyncio.create_task(consumer.poll(timeout_ms=50_000))
+        await until_true(lambda: bool(leader.seen(ApiKey.FETCH)))
+        await consumer.add({T1: 1})
+        release.set()
+        assert [row.value for row in await polled] == [b"1"]
+        await consumer.close()
+
+    with_client(test, request_timeout_ms=50_000)
+
+
 def test_a_partition_that_is_not_assigned_cannot_be_sought() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         consumer = Consumer(client)

@@ -11,7 +11,7 @@ import pytest
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import Consumer
 from signalbox.client.failures import VersionUnsupported
-from signalbox.client.fetch_exchange import ConsumedRecord
+from signalbox.client.fetch_exchange import ConsumedRecord, records_in
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
@@ -201,6 +201,72 @@ def test_a_corrupt_batch_does_not_delay_other_partitions() -> None:
         assert [row.value for row in await read(consumer, 1)] == [b"0"]
         await consumer.seek(TopicPartition("t9", 0), 1)
         assert await consumer.poll(timeout_ms=50) == []
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_a_defect_in_one_partition_does_not_delay_other_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = TopicPartition("t9", 0)
+
+    def broken(row: Any, partition: TopicPartition, offset: int, check_crcs: bool) -> Any:
+        if partition == bad:
+            raise LookupError("of the decoder")
+        return records_in(row, partition, offset, check_crcs)
+
+    monkeypatch.setattr("signalbox.client.fetcher.records_in", broken)
+
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        cluster.add_topic("t9", 1)
+        fill(cluster, T1, b"0")
+        fill(cluster, bad, b"value")
+        await client.topic("t9")
+        await client.topic("t1")
+        consumer = Consumer(client)
+        await consumer.assign({bad: 0, T1: 0})
+        with pytest.raises(LookupError, match="of the decoder"):
+            await consumer.poll(timeout_ms=NEVER_MS)
+        consumer.remove([bad])  # its failure is not one of the other partition
+        assert [row.value for row in await read(consumer, 1)] == [b"0"]
+        assert len(cluster.brokers[1].seen(ApiKey.FETCH)) == 1, "the other one was in the same response"
+        await consumer.close()
+
+    with_client(test, retry_backoff_ms=NEVER_MS, retry_backoff_max_ms=NEVER_MS)
+
+
+def test_a_client_that_is_closed_before_its_consumer_ends_the_fetches() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        release = asyncio.Event()
+        cluster.brokers[1].scripts[ApiKey.FETCH] = holding(cluster.brokers[1], release)
+        await client.topic("t1")
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        polled = asyncio.create_task(consumer.poll(timeout_ms=NEVER_MS))
+        await until_true(lambda: bool(cluster.brokers[1].seen(ApiKey.FETCH)))
+        (task,) = consumer._fetcher._tasks
+        await client.close()
+        await asyncio.wait((task,), timeout=60)
+        assert task.exception() is None
+        async with asyncio.timeout(40):
+            with pytest.raises(RuntimeError, match="the client is not started, or closed"):
+                await polled
+        release.set()
+        await consumer.close()
+
+    with_client(test, request_timeout_ms=NEVER_MS)
+
+
+def test_what_ends_the_lookup_of_an_offset_unexpectedly_is_raised_by_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        async def broken(partition: TopicPartition, offset: int) -> int:
+            raise LookupError("of the lookup")
+
+        consumer = Consumer(client)
+        await consumer.assign({T1: 77})
+        monkeypatch.setattr(consumer._fetcher, "offset_at", broken)
+        async with asyncio.timeout(40):
+            with pytest.raises(LookupError, match="of the lookup"):
+                await consumer.poll(timeout_ms=NEVER_MS)
         await consumer.close()
 
     with_client(test)

@@ -13,9 +13,9 @@ from signalbox.metadata.broker_registrar import BrokerIdTaken, BrokerRegistrar
 from signalbox.metadata.entries.registration import BrokerRegistration, RegisteredLogDir, decode_registration
 from signalbox.metadata.layout import broker_id_path, controller_id_path
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Delete, Write
+from signalbox.metadata.store.port import Delete, Entry, SessionLost, Write
 from tests.metadata.participants import run_with_stores
-from tests.waiting import settle
+from tests.waiting import settle, until_true
 
 BROKER = BrokerRegistration(broker_id=1, endpoints=(Endpoint("CLIENT", "h", 1, SecurityProtocol.PLAINTEXT),))
 PATH = broker_id_path(1)
@@ -102,6 +102,35 @@ def test_a_lost_session_and_a_removed_registration_are_made_good() -> None:
         entry = await other.read(PATH)
         assert entry is not None
         assert entry.creation_id == registrar.broker_epoch == third
+        await registrar.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_a_registration_that_outlives_a_failed_call_is_one() -> None:
+    """The session goes on although a call reported its loss: no later change of the entry corrects that."""
+
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        failed = asyncio.Event()
+        registrar = BrokerRegistrar(store, Epochs(), renews_session=False)
+        await store.open_session()
+        broker_epoch = await registrar.register(BROKER)
+        read = store.read
+
+        async def interrupted(path: str) -> Entry | None:
+            if not failed.is_set():
+                failed.set()
+                raise SessionLost("for this call")
+            return await read(path)
+
+        store.read = interrupted  # type: ignore[method-assign]
+        entry = await other.read(PATH)
+        assert entry is not None
+        await other.commit([Write(PATH, entry.data)])
+        await failed.wait()
+        await until_true(lambda: registrar.missing_reasons() != [])
+        await until_true(lambda: registrar.missing_reasons() == [])
+        assert registrar.broker_epoch == broker_epoch
         await registrar.stop()
 
     run_with_stores(2, scenario)

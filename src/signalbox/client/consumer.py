@@ -71,10 +71,12 @@ class Consumer:
         await self.add(positions)
 
     async def add(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Read these partitions too, from offsets as in `assign`."""
+        """Read these partitions too, from offsets as in `assign`; of one that is assigned already, records that are
+        fetched are dropped."""
         self._check_open()
         for partition, offset in positions.items():
             self._fetcher.positions[partition] = await self.offset_at(partition, offset)
+            self._fetcher.forget([partition])
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
         """Read these partitions no longer; their records that are already fetched are dropped."""

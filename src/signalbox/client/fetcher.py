@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from signalbox.client.aborted_transactions import ISOLATION_LEVELS, end_offset
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST, OffsetAdmin
 from signalbox.client.client_metrics import Measure
+from signalbox.client.cluster.metadata_updater import MetadataUpdater
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import ClientFailure
@@ -25,7 +26,7 @@ from signalbox.client.fetched_records import FetchedRecords
 from signalbox.client.rejections import is_final, rejection_of, topic_rejection
 from signalbox.common.backoff import backoff_after
 from signalbox.common.ids import TopicPartition
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.error_table import Error
 
 if TYPE_CHECKING:
     from signalbox.client.consumer import ConsumerSettings
@@ -36,9 +37,11 @@ _NO_LEADER = -1  # of a lookup of an offset
 
 @dataclass(slots=True, eq=False)
 class _Fetch:
-    """A fetch in flight, or the lookup of an offset (`_NO_LEADER`)."""
+    """A fetch in flight, or the lookup of an offset (`_NO_LEADER`). Its end needs the updater, also if the client is
+    closed meanwhile."""
 
     leader_id: int
+    updater: MetadataUpdater
 
 
 @dataclass(slots=True)
@@ -67,6 +70,7 @@ class Fetcher:
         self._in_flight: dict[TopicPartition, _Fetch] = {}
         self._retries: dict[TopicPartition, _Retry] = {}
         self._tasks: dict[asyncio.Task[None], int] = {}
+        self._waiting: asyncio.Task[bool] | None = None  # of `progress`
         self._rejection: ClientFailure | None = None  # the last one that was noted
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
@@ -87,8 +91,8 @@ class Fetcher:
         return (await OffsetAdmin(self._client).list_offsets([partition], offset, isolation_level=isolation))[partition]
 
     async def stop(self) -> None:
-        """End the fetches in flight."""
-        tasks = tuple(self._tasks)
+        """End the fetches in flight, and the wait for one."""
+        tasks: list[asyncio.Task[Any]] = [*self._tasks, *([self._waiting] if self._waiting is not None else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -121,7 +125,7 @@ class Fetcher:
             elif leader_id not in taken:
                 by_leader.setdefault(leader_id, {})[partition] = offset
         for leader_id, offsets in by_leader.items():
-            fetch = _Fetch(leader_id)
+            fetch = _Fetch(leader_id, updater)
             self._in_flight.update(dict.fromkeys(offsets, fetch))
             self._begin(self._fetch(fetch, offsets), leader_id)
         return min(look_again, default=None)
@@ -132,12 +136,13 @@ class Fetcher:
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
     async def progress(self, until: float) -> None:
-        """Wait until a fetch ends or the view of the cluster changes, at most until a loop time."""
+        """Wait until a fetch ends or the view of the cluster changes, at most until a loop time; `stop` ends it too."""
         loop = asyncio.get_running_loop()
-        view_changed = loop.create_task(self._client.metadata_updater.view_changed(until))
+        view_changed = self._waiting = loop.create_task(self._client.metadata_updater.view_changed(until))
         try:
             await asyncio.wait((*self._tasks, view_changed), return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self._waiting = None
             view_changed.cancel()
             await asyncio.gather(view_changed, return_exceptions=True)
 
@@ -172,57 +177,53 @@ class Fetcher:
     async def _fetch(self, fetch: _Fetch, offsets: dict[TopicPartition, int]) -> None:
         loop = asyncio.get_running_loop()
         try:
-            request = fetch_request(offsets, self._client.view, self._settings)
+            request = fetch_request(offsets, fetch.updater.view, self._settings)
             began = loop.time()
             response = await self._client.request(fetch.leader_id, request, purpose=Purpose.FETCH)
             self.fetch_ms.record((loop.time() - began) * 1000)
-            rows = rows_by_partition(response, self._client.view)
+            rows = rows_by_partition(response, fetch.updater.view)
             for partition, offset in self._left_of(fetch, offsets).items():
                 del self._in_flight[partition]
-                self._handle(partition, offset, rows.get(partition), fetch.leader_id, response)
-        except Exception as error:  # whatever it is, `poll` raises it: a silent failure would stop the reads
+                try:
+                    self._handle(partition, offset, rows.get(partition), fetch, response)
+                except Exception as error:  # of this partition only, for example a batch that cannot be read
+                    self._back_off(partition, fetch.leader_id)
+                    self._fail(error, [partition])
+        except Exception as error:
             left = self._left_of(fetch, offsets)
             for partition in left:
                 self._back_off(partition, fetch.leader_id)
-            if not isinstance(error, ClientFailure) or is_final(error):
+            if _must_be_raised(error):
                 self._fail(error, left)
             else:
-                self._client.metadata_updater.refresh_soon()
+                fetch.updater.refresh_soon()
         finally:
             for partition in self._left_of(fetch, offsets):
                 del self._in_flight[partition]
 
-    def _handle(self, partition: TopicPartition, offset: int, row: Any, leader_id: int, response: Any) -> None:
-        """Buffer the records of a partition, or handle its error."""
+    def _handle(self, partition: TopicPartition, offset: int, row: Any, fetch: _Fetch, response: Any) -> None:
+        """Buffer the records of a partition up to the first batch that cannot be read, or handle its error."""
         error = Error.of(row.error_code) if row is not None else Error.UNKNOWN_TOPIC_OR_PARTITION
         if error == Error.NONE:
             self._retries.pop(partition, None)
             self.end_offsets[partition] = end_offset(row, self._settings.isolation_level)
             self.bytes_consumed += len(row.records or b"")
-            self._take(partition, offset, row, leader_id)
+            for records, next_offset in records_in(row, partition, offset, self._settings.check_crcs):
+                self.records.add(partition, records)
+                self.positions[partition] = max(self.positions[partition], next_offset)
             return
-        self._back_off(partition, leader_id)
+        self._back_off(partition, fetch.leader_id)
         if error == Error.OFFSET_OUT_OF_RANGE and self._settings.auto_offset_reset in _RESET_TO:
-            lookup = self._in_flight[partition] = _Fetch(_NO_LEADER)
+            lookup = self._in_flight[partition] = _Fetch(_NO_LEADER, fetch.updater)
             self._begin(self._reset(partition, lookup), _NO_LEADER)
         elif error.retriable or error == Error.UNKNOWN_SERVER_ERROR:  # the Java client waits for that one to pass too
             if row is not None:  # KIP-951
                 leader = row.current_leader
-                view = self._client.view
+                view = fetch.updater.view
                 view.hint_leader(partition, leader.leader_id, leader.leader_epoch, response.node_endpoints)
-            self._client.metadata_updater.refresh_soon([partition.topic])
+            fetch.updater.refresh_soon([partition.topic])
         else:
             self._fail(rejection_of(error, f"{partition} at offset {offset}"), [partition])
-
-    def _take(self, partition: TopicPartition, offset: int, row: Any, leader_id: int) -> None:
-        """The batches up to the first one that cannot be read, which is an error of this partition only."""
-        try:
-            for records, next_offset in records_in(row, partition, offset, self._settings.check_crcs):
-                self.records.add(partition, records)
-                self.positions[partition] = max(self.positions[partition], next_offset)
-        except KafkaError as error:
-            self._back_off(partition, leader_id)
-            self._fail(error, [partition])
 
     async def _reset(self, partition: TopicPartition, lookup: _Fetch) -> None:
         """Continue where `auto.offset.reset` says."""
@@ -232,11 +233,16 @@ class Fetcher:
                 self.positions[partition] = position
                 self._retries.pop(partition, None)
         except Exception as error:
-            if self._in_flight.get(partition) is lookup and is_final(error):
+            if self._in_flight.get(partition) is lookup and _must_be_raised(error):
                 self._fail(error, [partition])
         finally:
             if self._in_flight.get(partition) is lookup:
                 del self._in_flight[partition]
+
+
+def _must_be_raised(error: Exception) -> bool:
+    """Whether `poll` raises the failure of a fetch: a defect that was silent would stop the reads."""
+    return not isinstance(error, ClientFailure) or is_final(error)
 
 
 def _has_moved(fetch: _Fetch, leader_id: int | None) -> bool:

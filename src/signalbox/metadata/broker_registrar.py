@@ -156,9 +156,11 @@ class BrokerRegistrar:
             await self._pause()
             log.info("Registering %s again", path)
             await self._create(self._registration)
-        elif (error := self._read_error(entry)) is not None:
+            return
+        if (error := self._read_error(entry)) is not None:
             log.error("Registration was overwritten and is written again: %s", error)
             await self._store.commit([Write(path, self._payload(self._registration), entry.version)])
+        self._is_registered = not self._session_is_lost  # a call may have failed although the session goes on
 
     def _payload(self, registration: BrokerRegistration) -> bytes:
         alive_since_before = self._continues >= 0

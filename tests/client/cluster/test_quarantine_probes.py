@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+from math import isfinite
 
+import pytest
+
+from signalbox.client.cluster import quarantine_probes
 from signalbox.client.cluster.quarantine import Quarantine, Route
 from signalbox.client.cluster.quarantine_probes import MAX_PROBES, QuarantineProbes
 from signalbox.client.cluster.rebootstrap import ClusterIdPolicy, Rebootstrap, RecoveryPolicy
@@ -77,6 +81,31 @@ def quarantined(*routes: Route) -> Rebootstrap:
         rebootstrap.quarantine.note_rejection(route, 0)
         rebootstrap.quarantine.add(route, 0)
     return rebootstrap
+
+
+def test_a_probe_that_fails_unexpectedly_is_repeated(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(quarantine_probes, "connect", broken)
+
+    async def run() -> None:
+        route = (1, Address("node-1.example", 9092))
+        rebootstrap = quarantined(route)
+        probed: list[bool] = []
+        probes = QuarantineProbes(rebootstrap, ConnectionSettings(), probed.append)
+        probes.start_due_probes(50)
+        await until_true(lambda: probed == [False])
+        row = rebootstrap.quarantine.routes[route]
+        assert (row.rejections, rebootstrap.quarantine.due_probes(row.probe_at_ms)) == (1, [route])
+        assert isfinite(row.probe_at_ms)
+        await probes.close()
+
+    asyncio.run(run())
+    assert "Probe of node 1 at node-1.example:9092 failed unexpectedly" in caplog.text
+    assert "can't start new thread" in caplog.text
 
 
 def test_nodes_with_one_address_are_probed_one_after_the_other() -> None:

@@ -46,6 +46,17 @@ def test_a_lookup_that_hangs_keeps_neither_its_caller_nor_the_loop() -> None:
     released.set()
 
 
+def test_without_a_thread_a_lookup_ends_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    ended = []
+    with pytest.raises(OSError, match="no thread for the lookup: can't start new thread"):
+        asyncio.run(look_up_in_thread("name", 1, ended=lambda: ended.append(True)))
+    assert ended == [True]
+
+
 def test_literals() -> None:
     assert all(map(is_ip_literal, ("10.0.0.1", "::1", "fe80::1%eth0")))
     assert not any(map(is_ip_literal, ("localhost", "", "0")))

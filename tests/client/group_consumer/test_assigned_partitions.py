@@ -209,6 +209,61 @@ def test_a_failed_automatic_commit_is_logged_and_no_more(caplog: pytest.LogCaptu
     with_partitions(test)
 
 
+def test_a_topic_that_one_broker_does_not_know_is_committed_before_a_rebalance() -> None:
+    """Its metadata is older than the topic, or the topic was deleted: the coordinator knows which. Without the commit
+    the next owner would read the records again."""
+
+    async def test(
+        coordinator: ScriptedCoordinator, partitions: AssignedPartitions, consumer: Consumer, changed: asyncio.Event
+    ) -> None:
+        partitions.add(frozenset({T1}))
+        await partitions.seek(T1, 1)
+        await no_longer_in_metadata(coordinator.cluster, consumer, "t1")
+        await partitions.commit_now()
+        (request,) = coordinator.seen(ApiKey.OFFSET_COMMIT)
+        assert [(row.name, row.partitions[0].committed_offset) for row in request.topics] == [("t1", 1)]
+
+    with_partitions(test)
+
+
+def test_a_topic_that_the_coordinator_does_not_know_either_does_not_hold_up_the_commit(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def test(
+        coordinator: ScriptedCoordinator, partitions: AssignedPartitions, consumer: Consumer, changed: asyncio.Event
+    ) -> None:
+        partitions.add(frozenset({T1, T2}))
+        await partitions.seek(T1, 1)
+        await partitions.seek(T2, 1)
+        await no_longer_in_metadata(coordinator.cluster, consumer, "t1")
+        answer = coordinator.cluster.brokers[1].scripts[ApiKey.OFFSET_COMMIT]
+
+        def without_t1(request: Any, version: int) -> Any:
+            response = answer(request, version)
+            for topic in response.topics:
+                if topic.name == "t1":
+                    topic.partitions[0].error_code = Error.UNKNOWN_TOPIC_OR_PARTITION
+            return response
+
+        coordinator.cluster.brokers[1].scripts[ApiKey.OFFSET_COMMIT] = without_t1
+        await partitions.commit_now()
+        (request,) = coordinator.seen(ApiKey.OFFSET_COMMIT)
+        assert sorted(row.name for row in request.topics) == ["t1", "t2"]
+        assert "Automatic offset commit of group g failed: UNKNOWN_TOPIC_OR_PARTITION" in caplog.text
+        assert "t1-0" in caplog.text
+
+    with_partitions(test)
+
+
+async def no_longer_in_metadata(cluster: LoopbackCluster, consumer: Consumer, topic: str) -> None:
+    """Wait until the client has Metadata in which the topic is unknown."""
+    client = consumer._client
+    del cluster.topics[topic]
+    client.metadata_updater.refresh_soon([topic, "another"])
+    await until_true(lambda: "another" in client.view.topics)
+    assert client.view.topics[topic].error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
+
+
 def test_nothing_is_committed_unless_commits_are_automatic() -> None:
     async def test(
         coordinator: ScriptedCoordinator, partitions: AssignedPartitions, consumer: Consumer, changed: asyncio.Event

@@ -12,7 +12,7 @@ from signalbox.client.group_consumer.committed_offsets import CommittedOffsets
 from signalbox.client.group_consumer.group_requests import GroupRequests
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.group_consumer.membership import Membership
-from signalbox.client.rejections import AuthorizationFailed, CommitFailed, RequestRejected
+from signalbox.client.rejections import AuthorizationFailed, CommitFailed, RequestRejected, UnknownTopic
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -108,6 +108,20 @@ def test_a_response_about_an_older_generation_leaves_the_membership_as_it_is(err
         with pytest.raises(CommitFailed):
             await offsets.commit({T0: 5}, client.deadline())
         assert (membership.generation, membership.lost, membership.needs_join) == (5, False, False)
+
+    with_offsets(test)
+
+
+def test_a_partition_that_may_be_deleted_is_committed_without_a_retry_if_the_coordinator_does_not_know_it() -> None:
+    async def test(
+        coordinator: ScriptedCoordinator, offsets: CommittedOffsets, membership: Membership, client: ClusterClient
+    ) -> None:
+        coordinator.fail(ApiKey.OFFSET_COMMIT, Error.NOT_COORDINATOR, Error.UNKNOWN_TOPIC_OR_PARTITION)
+        with pytest.raises(UnknownTopic, match="offset commit of t-0: the coordinator does not know the topic"):
+            await offsets.commit({T0: 5, T1: 6}, client.deadline(), {T0})
+        requests = coordinator.seen(ApiKey.OFFSET_COMMIT)
+        numbers = [[row.partition_index for row in request.topics[0].partitions] for request in requests]
+        assert numbers == [[0, 1], [0, 1], [1]], "the other one, which its topic's broker knows, is retried"
 
     with_offsets(test)
 

@@ -363,3 +363,30 @@ def test_a_member_that_closes_while_it_joins_leaves_under_the_id_that_it_gets() 
         assert [row.member_id for row in leave.members] == ["m-7"]
 
     with_client(test)
+
+
+def test_a_second_close_waits_for_what_a_cancelled_one_has_left() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        ScriptedCoordinator(cluster)
+        consumer = GroupConsumer(client, GroupConsumerSettings(group_id="g"), owns_client=True)
+        consumer.subscribe(["t1"])
+        await consumer.poll(0)
+        heartbeats = consumer._heartbeats
+        assert heartbeats is not None
+        task = heartbeats._task
+        assert task is not None
+        closing = asyncio.create_task(consumer.close())
+        async with asyncio.timeout(60):
+            while not consumer._ended:  # noqa: ASYNC110 - the moment lasts for one round of the loop
+                await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        await consumer.close()
+        assert task.done()
+        with pytest.raises(RuntimeError, match="the consumer is closed"):
+            await consumer._consumer.poll()
+        with pytest.raises(RuntimeError, match="the client is not started, or closed"):
+            client.metrics()
+
+    with_client(test)

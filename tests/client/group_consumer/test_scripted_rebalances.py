@@ -228,7 +228,7 @@ def test_a_coordinator_that_never_answers_does_not_hold_up_the_end(silent: tuple
 
 
 @pytest.mark.spec("R10")
-def test_the_offsets_of_a_topic_that_was_deleted_are_not_committed_at_the_end() -> None:
+def test_the_offsets_of_a_topic_that_was_deleted_are_committed_without_a_retry_at_the_end() -> None:
     """The coordinator does not know its partitions, which is retriable: it would hold up the rebalance or the end."""
 
     async def test(coordinator: ScriptedCoordinator, member: Member) -> None:
@@ -238,8 +238,9 @@ def test_the_offsets_of_a_topic_that_was_deleted_are_not_committed_at_the_end() 
         del coordinator.cluster.topics["three"]
         member.consumer._client.metadata_updater.refresh_soon(["another"])
         await until_true(lambda: "another" in member.consumer._client.view.topics)
+        coordinator.fail(ApiKey.OFFSET_COMMIT, *[Error.UNKNOWN_TOPIC_OR_PARTITION] * 1_000)
         await member.consumer.close()
-        assert not coordinator.seen(ApiKey.OFFSET_COMMIT)
+        assert len(coordinator.seen(ApiKey.OFFSET_COMMIT)) == 1
         assert coordinator.seen(ApiKey.LEAVE_GROUP)
 
-    with_member(test)
+    with_member(test, auto_commit_interval_ms=3_600_000)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -56,20 +57,40 @@ def test_answers_are_found_by_name_and_by_id() -> None:
     assert answers_by_partition(unknown, VIEW) == {}
 
 
-def test_an_id_is_kept_until_it_is_spent_or_the_cluster_is_another() -> None:
+def test_an_id_is_usable_until_it_is_spent_or_the_cluster_is_another() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.topic("t1")
         ids = ProducerIds(client)
-        first = await ids.have(set())
+        assert ids.usable(()) is None
+        await ids.obtain()
+        first = ids.usable({-1})
         assert first is not None
-        assert await ids.have({-1}) is first
-        second = await ids.have({first.producer_id})
+        assert ids.usable({first.producer_id}) is None
+        await ids.obtain()
+        second = ids.usable({first.producer_id})
         assert second is not None
         assert (second.producer_id, second.cluster_id) == (first.producer_id + 1, "cluster-A")
         client.view.cluster_id = "cluster-B"
-        third = await ids.have(set())
+        assert ids.usable(()) is None
+        await ids.obtain()
+        third = ids.usable(())
         assert third is not None
         assert third.cluster_id == "cluster-B"
+
+
+def test_an_id_of_a_cluster_that_the_client_has_left_meanwhile_is_not_used() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        broker = cluster.brokers[1]
+
+        def moved(request: Any, version: int) -> Any:
+            client.view.cluster_id = "cluster-B"
+            return broker.init_producer_id(request)
+
+        broker.scripts[ApiKey.INIT_PRODUCER_ID] = moved
+        await client.topic("t1")
+        ids = ProducerIds(client)
+        await ids.obtain()
+        assert ids.usable(()) is None
 
     with_client(test, size=1)
 
@@ -80,6 +101,6 @@ def test_a_rejection_is_raised() -> None:
             error_code=Error.CLUSTER_AUTHORIZATION_FAILED
         )
         with pytest.raises(KafkaError, match="no producer id"):
-            await ProducerIds(client).have(set())
+            await ProducerIds(client).obtain()
 
     with_client(test, size=1)

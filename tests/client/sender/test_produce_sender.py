@@ -15,8 +15,8 @@ from signalbox.protocol.messages.init_producer_id import InitProducerIdResponse
 from signalbox.protocol.messages.produce import ProduceResponse
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import with_client
-from tests.client.loopback_cluster import LoopbackCluster
-from tests.waiting import settle
+from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster, Script
+from tests.waiting import settle, until_answered, until_true
 
 
 def test_partitions_of_one_leader_share_a_request_and_there_is_one_at_a_time() -> None:
@@ -87,6 +87,56 @@ def test_without_a_producer_id_the_delivery_timeout_names_the_reason() -> None:
                 await (await producer.send("t1", b"x"))
 
     with_client(test)
+
+
+def test_the_delivery_timeout_passes_while_a_broker_does_not_respond_with_a_producer_id() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        release = asyncio.Event()
+
+        def holding(broker: LoopbackBroker) -> Script:
+            async def script(request: Any, version: int) -> Any:
+                await release.wait()
+                return broker.init_producer_id(request)
+
+            return script
+
+        for broker in cluster.brokers.values():
+            broker.scripts[ApiKey.INIT_PRODUCER_ID] = holding(broker)
+        async with Producer(client, ProducerSettings(delivery_timeout_ms=200)) as producer:
+            async with asyncio.timeout(40):
+                with pytest.raises(DeadlinePassed, match="no producer id was obtained yet"):
+                    await (await producer.send("t1", b"x"))
+            release.set()
+
+            async def acknowledged() -> bool:
+                try:
+                    return (await (await producer.send("t1", b"y"))).offset == 0
+                except DeadlinePassed:
+                    return False
+
+            await until_answered(acknowledged)
+
+    with_client(test, request_timeout_ms=50_000, api_timeout_ms=50_000)
+
+
+def test_records_fail_when_the_client_is_closed_while_a_producer_id_is_obtained() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        release = asyncio.Event()
+
+        async def silent(request: Any, version: int) -> None:
+            await release.wait()
+
+        for broker in cluster.brokers.values():
+            broker.scripts[ApiKey.INIT_PRODUCER_ID] = silent
+        async with asyncio.timeout(40), Producer(client) as producer:
+            record = await producer.send("t1", b"x")
+            await until_true(lambda: any(row.seen(ApiKey.INIT_PRODUCER_ID) for row in cluster.brokers.values()))
+            await client.close()
+            with pytest.raises(ChannelClosed, match="the producer cannot send any more"):
+                await record
+        release.set()
+
+    with_client(test, request_timeout_ms=50_000, api_timeout_ms=50_000)
 
 
 @pytest.mark.spec("R10")

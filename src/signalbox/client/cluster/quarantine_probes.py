@@ -61,7 +61,9 @@ class QuarantineProbes:
         verified = False
         try:
             connection = await connect(address, self._settings, self._rebootstrap.identity_of(node_id))
-        except ClientFailure as failure:
+        except Exception as failure:  # whatever it is, without another probe the node would stay quarantined
+            if not isinstance(failure, ClientFailure):
+                log.warning("Probe of node %d at %s failed unexpectedly", node_id, address, exc_info=True)
             self._still_wrong(route, isinstance(failure, Misrouted))
         else:
             connection.close("the probe is over")

@@ -8,6 +8,7 @@ daemon thread of its own. IP literals need none.
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import threading
 from collections.abc import Callable
@@ -26,8 +27,8 @@ def look_up(host: str, port: int) -> list[str]:
 async def look_up_in_thread(
     host: str, port: int, lookup: Lookup = look_up, ended: Callable[[], None] = lambda: None
 ) -> list[str]:
-    """What `lookup` returns or raises. `ended` is called in the event loop when the thread has ended, which may be
-    long after this call was cancelled."""
+    """What `lookup` returns or raises; OSError without a thread. `ended` is called in the event loop when the thread
+    could not begin or has ended, which may be long after this call was cancelled."""
     loop = asyncio.get_running_loop()
     result: asyncio.Future[list[str]] = loop.create_future()
 
@@ -52,7 +53,11 @@ async def look_up_in_thread(
         except RuntimeError:
             pass  # the loop is closed: nothing waits
 
-    threading.Thread(target=run, name=f"name-lookup {host}"[:60], daemon=True).start()
+    try:
+        threading.Thread(target=run, name=f"name-lookup {host}"[:60], daemon=True).start()
+    except RuntimeError as error:
+        ended()
+        raise OSError(errno.EAGAIN, f"no thread for the lookup: {error}") from error
     return await result
 
 

@@ -190,10 +190,12 @@ class AssignedPartitions:
 
     async def _commit(self, positions: dict[TopicPartition, int], deadline: float) -> None:
         topics = self._client.view.topics
-        deleted = {name for name, row in topics.items() if row.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION}
-        kept = {partition: offset for partition, offset in positions.items() if partition.topic not in deleted}
-        try:  # without deleted topics: the coordinator's error is retriable, and would delay a rebalance or the end
-            await self._offsets.commit(kept, deadline)
+        unknown = {name for name, row in topics.items() if row.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION}
+        # These may be deleted, and then retries would delay a rebalance or the end; or one broker has old metadata, and
+        # without a commit the next owner would read their records again.
+        maybe_deleted = {partition for partition in positions if partition.topic in unknown}
+        try:
+            await self._offsets.commit(positions, deadline, maybe_deleted)
         except ClientFailure as failure:
             log.warning("Automatic offset commit of group %s failed: %s", self._settings.group_id, failure)
 

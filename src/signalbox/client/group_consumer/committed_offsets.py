@@ -7,7 +7,7 @@ CommitFailed: another member may have the partitions, so the records are process
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from signalbox.client.admin_apis.admin_call import left_ms
@@ -16,7 +16,7 @@ from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ClientFailure
 from signalbox.client.group_consumer.group_requests import GroupRequests
 from signalbox.client.group_consumer.membership import Membership, Reaction, Step, reaction_to
-from signalbox.client.rejections import CommitFailed, is_final, rejection_of
+from signalbox.client.rejections import CommitFailed, UnknownTopic, is_final, rejection_of
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 
@@ -31,12 +31,21 @@ class CommittedOffsets:
         self._requests = requests
         self._membership = membership
 
-    async def commit(self, offsets: Mapping[TopicPartition, int | CommittedOffset], deadline: float) -> None:
-        """CommitFailed, another RequestRejected for a final error, DeadlinePassed or the last failure."""
+    async def commit(
+        self,
+        offsets: Mapping[TopicPartition, int | CommittedOffset],
+        deadline: float,
+        maybe_deleted: Collection[TopicPartition] = (),
+    ) -> None:
+        """CommitFailed, another RequestRejected for a final error, DeadlinePassed or the last failure.
+
+        That the coordinator does not know a partition is retriable, but not for those that are `maybe_deleted`:
+        UnknownTopic when the others are committed."""
         remaining = {
             partition: row if isinstance(row, CommittedOffset) else CommittedOffset(row, -1, "")
             for partition, row in offsets.items()
         }
+        unknown: list[TopicPartition] = []
         tries = 0
         while remaining:
             if not self._membership.is_member:
@@ -46,14 +55,21 @@ class CommittedOffsets:
             try:
                 codes = await self._requests.commit(remaining, left_ms(deadline))
                 rejected = {partition: Error.of(code) for partition, code in codes.items() if code != Error.NONE}
+                for partition in rejected.keys() & set(maybe_deleted):
+                    if rejected[partition] == Error.UNKNOWN_TOPIC_OR_PARTITION:
+                        unknown.append(partition)
+                        del rejected[partition]
                 if not rejected:
-                    return
+                    break
                 failure = self._commit_failure(rejected, sender)
                 remaining = {partition: row for partition, row in remaining.items() if partition in rejected}
             except ClientFailure as error:
                 failure = error
             tries += 1
             await self._before_retry(failure, tries, deadline)
+        if unknown:
+            text = f"offset commit of {', '.join(map(str, sorted(unknown)))}: the coordinator does not know the topic"
+            raise UnknownTopic(Error.UNKNOWN_TOPIC_OR_PARTITION, text)
 
     def _commit_failure(self, rejected: Mapping[TopicPartition, Error], sender: tuple[str, int]) -> ClientFailure:
         """The failure of a response, the final ones first; the membership changes with it, unless the member has

@@ -67,6 +67,7 @@ class GroupConsumer(GroupMember):
         self._steps: deque[Callable[[], Awaitable[None]]] = deque()
         self._in_use = False
         self._closed = self._ended = False
+        self._releasing: asyncio.Task[None] | None = None
 
     @classmethod
     def of(cls, bootstrap_servers: str, group_id: str, **fields: Any) -> GroupConsumer:
@@ -328,21 +329,29 @@ class GroupConsumer(GroupMember):
     async def close(self, *, timeout_ms: float = 30_000) -> None:
         """Commit, if commits are automatic, revoke the partitions, and leave the group. A static member does not leave:
         it has its partitions back if it joins again within its session timeout. Failures are logged; another exception
-        of the listener is raised at the end, TimeoutError if it takes too long. A second call does nothing."""
+        of the listener is raised at the end, TimeoutError if it takes too long. A second call does nothing, but waits
+        for the end of tasks and connections, which a cancelled call leaves to the background."""
         if self._closed:
+            if self._releasing is not None:
+                await asyncio.shield(self._releasing)
             return
         self._closed = True
         try:
             await self._end_membership("the consumer is closed", timeout_ms)
         finally:
             self._ended = True
-            await self._partitions.close()
-            self._partitions.drop(self.assignment)
-            if self._heartbeats is not None:
-                await self._heartbeats.stop()
-            await self._consumer.close()
-            if self._owns_client:
-                await self._client.close()
+            self._releasing = asyncio.get_running_loop().create_task(self._release(), name="end of group consumer")
+            await asyncio.shield(self._releasing)
+
+    async def _release(self) -> None:
+        """End tasks and connections, in a task of its own: a cancelled `close` must not leave some of them."""
+        await self._partitions.close()
+        self._partitions.drop(self.assignment)
+        if self._heartbeats is not None:
+            await self._heartbeats.stop()
+        await self._consumer.close()
+        if self._owns_client:
+            await self._client.close()
 
     async def _end_membership(self, reason: str, timeout_ms: float) -> None:
         """Commit, revoke and leave. Another exception than a ClientFailure is raised when all is done."""

@@ -57,18 +57,20 @@ class ProducerIds:
         self._client = client
         self.current: ProducerIdentity | None = None
 
-    async def have(self, spent: Collection[int]) -> ProducerIdentity | None:
-        """An identity of the client's present cluster whose id is not `spent`; None when the cluster changed meanwhile.
-        ClientFailure or KafkaError when no producer id can be obtained now."""
-        cluster_id = self._client.view.cluster_id
+    def usable(self, spent: Collection[int]) -> ProducerIdentity | None:
+        """The identity of the client's present cluster, if there is one whose id is not `spent`."""
         current = self.current
-        if current is not None and current.cluster_id == cluster_id and current.producer_id not in spent:
-            return current
+        if current is None or current.cluster_id != self._client.view.cluster_id or current.producer_id in spent:
+            return None
+        return current
+
+    async def obtain(self) -> None:
+        """Get another identity; there is none when the cluster changed meanwhile. ClientFailure or KafkaError when no
+        producer id can be obtained now."""
+        cluster_id = self._client.view.cluster_id
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
         response = await self._client.request_any(request, timeout_ms=self._client.settings.request_timeout_ms)
         if response.error_code != Error.NONE:
             raise rejection_of(Error.of(response.error_code), "no producer id is available")
-        if cluster_id != self._client.view.cluster_id:
-            return None
-        self.current = ProducerIdentity(response.producer_id, response.producer_epoch, cluster_id)
-        return self.current
+        if cluster_id == self._client.view.cluster_id:
+            self.current = ProducerIdentity(response.producer_id, response.producer_epoch, cluster_id)

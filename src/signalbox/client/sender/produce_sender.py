@@ -54,6 +54,7 @@ class ProduceSender:
         self._flushes = 0
         self.metrics = ProducerMetrics()
         self._requests: dict[int, asyncio.Task[None]] = {}
+        self._obtaining: asyncio.Task[None] | None = None  # a producer id
         self._task: asyncio.Task[None] | None = None
         self.failure: ClientFailure | None = None  # why nothing is sent any more
         if transactions is not None:
@@ -76,10 +77,7 @@ class ProduceSender:
             self._flushes -= 1
 
     async def stop(self) -> None:
-        tasks = [*self._requests.values(), *([self._task] if self._task is not None else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _cancel(self._task, self._obtaining, *self._requests.values())
 
     async def _run(self) -> None:
         try:
@@ -87,9 +85,7 @@ class ProduceSender:
         except Exception as error:  # the client was closed, or a defect: records must not wait for ever
             self.failure = ChannelClosed(f"the producer cannot send any more: {error}")
             self.failure.__cause__ = error
-            for task in self._requests.values():
-                task.cancel()
-            await asyncio.gather(*self._requests.values(), return_exceptions=True)
+            await _cancel(self._obtaining, *self._requests.values())
             for queue in self._queues.values():
                 while queue.batches:
                     self._fail(queue, self.failure)
@@ -102,11 +98,11 @@ class ProduceSender:
             self._expire(now)
             for batch in self._transaction.drop_unsent() if self._transaction is not None else ():
                 self.metrics.failed(batch)
+            self._note_obtained()
             ready = self._ready(now)
-            identity = await self._identity_for(ready) if ready else None
+            identity = self._identity_for(ready) if ready else None
             if identity is not None:
-                now = loop.time()
-                for node_id, sending in self._ready(now).items():
+                for node_id, sending in ready.items():
                     self._dispatch(node_id, sending, identity)
             try:
                 async with asyncio.timeout_at(self._next_event(now)):
@@ -181,28 +177,43 @@ class ProduceSender:
                 batch = queue.batches[0]
                 failure = DeadlinePassed(
                     f"{len(batch.records)} records for {queue.partition} were not acknowledged within the delivery "
-                    f"timeout: {batch.last_failure or 'no broker future'}"
+                    f"timeout: {batch.last_failure or 'no broker has responded'}"
                 )
                 failure.__cause__ = batch.last_failure
                 self._fail(queue, failure)
 
-    async def _identity_for(self, ready: dict[int, Sending]) -> ProducerIdentity | None:
-        """The identity for new sequences; None when no producer id can be obtained now. A final error, for example
-        without the right to IdempotentWrite, fails the batches."""
+    def _identity_for(self, ready: dict[int, Sending]) -> ProducerIdentity | None:
+        """The identity for new sequences; None as long as there is no producer id. A task of its own obtains one, so
+        that delivery timeouts pass meanwhile."""
         if self._transaction is not None:
             return self._transaction.identity()
         spent = {queue.spent_producer_id for sending in ready.values() for queue, _ in sending}
-        try:
-            return await self._ids.have(spent)
-        except (ClientFailure, KafkaError) as failure:
-            retry_at = asyncio.get_running_loop().time() + self._client.settings.retry_backoff_ms / 1000
+        identity = self._ids.usable(spent)
+        if identity is None:
             for sending in ready.values():
+                for _, batch in sending:
+                    batch.last_failure = batch.last_failure or ClientFailure("no producer id was obtained yet")
+            if self._obtaining is None:
+                self._obtaining = asyncio.get_running_loop().create_task(self._ids.obtain(), name="producer id")
+                self._obtaining.add_done_callback(lambda _: self._wake.set())
+        return identity
+
+    def _note_obtained(self) -> None:
+        """When the request for a producer id has failed: back off. A final error, for example without the right to
+        IdempotentWrite, fails the batches."""
+        if self._obtaining is None or not self._obtaining.done():
+            return
+        task, self._obtaining = self._obtaining, None
+        try:
+            task.result()
+        except (ClientFailure, KafkaError) as failure:
+            now = asyncio.get_running_loop().time()
+            for sending in self._ready(now).values():
                 for queue, batch in sending:
-                    queue.retry_at = retry_at
+                    queue.retry_at = now + self._client.settings.retry_backoff_ms / 1000
                     batch.last_failure = failure
                     if is_final(failure):
                         self._fail(queue, failure)
-            return None
 
     def _dispatch(self, node_id: int, sending: Sending, identity: ProducerIdentity) -> None:
         placed = [row for row in sending if row[0].place(row[1], identity) and self._is_encoded(*row)]
@@ -299,3 +310,11 @@ class ProduceSender:
             queue.batches.extendleft(reversed(batch.halves()))
         else:
             self._fail(queue, rejection)
+
+
+async def _cancel(*tasks: asyncio.Task[None] | None) -> None:
+    """Cancel these tasks, and wait for their end."""
+    running = [task for task in tasks if task is not None]
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)

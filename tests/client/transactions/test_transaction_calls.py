@@ -2,19 +2,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
+from typing import Any
 
 import pytest
 
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ChannelClosed, ClientFailure, DeadlinePassed, TransactionAborted
 from signalbox.client.producer import Producer, ProducerSettings
-from signalbox.client.rejections import AuthorizationFailed, ProducerFenced, RequestRejected
+from signalbox.client.rejections import AuthorizationFailed, InvalidTopic, ProducerFenced, RequestRejected
 from signalbox.client.transactions.transaction_request import ConsumerGroupMetadata
 from signalbox.client.transactions.transaction_state import TransactionState
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
-from tests.client.loopback_cluster import LoopbackCluster
+from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
 from tests.client.transactions.scripted_coordinator import LOST, ScriptedCoordinator, with_coordinator
 from tests.waiting import until_true
 
@@ -111,6 +113,68 @@ def test_a_commit_is_not_reported_when_another_task_aborts_the_failed_transactio
                 await producer.commit_transaction()
             await abort
             producer.begin_transaction()
+
+    with_coordinator(test)
+
+
+def reject_topic(cluster: LoopbackCluster, name: str) -> asyncio.Event:
+    """Metadata of the topic has a final error. Responses with it wait for the event."""
+    may_respond = asyncio.Event()
+
+    async def respond(broker: LoopbackBroker, request: Any, version: int) -> Any:
+        response = broker.metadata(request)
+        for row in response.topics:
+            if row.name == name:
+                row.error_code = Error.INVALID_TOPIC_EXCEPTION
+                await may_respond.wait()
+        return response
+
+    for broker in cluster.brokers.values():
+        broker.scripts[ApiKey.METADATA] = partial(respond, broker)
+    return may_respond
+
+
+@pytest.mark.parametrize(("topic", "value"), [("t1", bytes(2_000)), ("no/such", b"x")])
+def test_a_transaction_is_not_committed_without_a_record_that_could_not_be_queued(topic: str, value: bytes) -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        reject_topic(cluster, "no/such").set()
+        settings = ProducerSettings(transactional_id="id", linger_ms=1, max_request_size_bytes=1_000)
+        async with Producer(client, settings) as producer:
+            await producer.init_transactions()
+            producer.begin_transaction()
+            sends = (producer.send("t2", b"queued"), producer.send(topic, value))
+            failure = (await asyncio.gather(*sends, return_exceptions=True))[1]
+            assert isinstance(failure, ClientFailure)
+            with pytest.raises(type(failure)):
+                await producer.commit_transaction()
+            with pytest.raises(type(failure)):
+                await producer.send("t2", b"too late")
+            await producer.abort_transaction()
+            async with producer.transaction():
+                await producer.send("t2", b"x")
+        ends = [row.committed for row in coordinator.requests if type(row).__name__ == "EndTxnRequest"]
+        assert ends.count(True) == 1
+        assert coordinator.count(ApiKey.INIT_PRODUCER_ID) == 1, "no sequence number is in doubt"
+
+    with_coordinator(test)
+
+
+def test_a_record_that_fails_after_its_transaction_does_not_fail_the_next_one() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            await client.topic("t1")
+            may_respond = reject_topic(cluster, "no/such")
+            producer.begin_transaction()
+            late = asyncio.ensure_future(producer.send("no/such", b"x"))
+            await asyncio.sleep(0)
+            await producer.abort_transaction()
+            async with producer.transaction():
+                may_respond.set()
+                with pytest.raises(InvalidTopic):
+                    await late
+                await producer.send("t1", b"x")
+        assert [row.value for row in cluster.topics["t1"][0].records()] == [b"x"]
 
     with_coordinator(test)
 

@@ -54,6 +54,19 @@ class TransactionCalls:
             raise RuntimeError(f"call {self._ending[0]} again: its result was not returned yet")
         self._manager.begin()
 
+    def begin_send(self) -> int:
+        """The number of the transaction to which a record is going to be added; raises if none accepts records."""
+        self._manager.check_can_add("send")
+        return self._manager.ended
+
+    def send_failed(self, number: int, failure: ClientFailure) -> None:
+        """A record of transaction `number` was not queued: the transaction must not be committed without it, also if
+        the application ignores the failure."""
+        if self._manager.ended == number and self._manager.state is _S.IN_TRANSACTION:
+            self._manager.record_failed(failure)
+            self._sender.wake()
+            self._sender.on_change()
+
     async def add_offsets(
         self,
         offsets: Mapping[TopicPartition, int | CommittedOffset],

@@ -5,6 +5,7 @@ Rules, those of Kafka's TransactionManager:
 - With transaction version 1 a batch may leave only when its partition was added. Version 2 (KIP-890) adds partitions
   and offsets with the requests that write them, and every EndTxn returns a higher epoch.
 - EndTxn is sent when no batch is left and none has failed; a lost one is asked again, until the coordinator responds.
+- A record that could not be queued makes the transaction abortable, also if the application ignores that.
 - A batch that was given up makes the transaction abortable. Its sequence numbers may be in the log, so the abort is
   followed by InitProducerId with the present id and epoch (KIP-360): with the higher epoch sequences begin at 0.
 - The abort of a transaction of which it is unknown whether it began is sent too, and followed by a higher epoch: a
@@ -124,6 +125,10 @@ class TransactionManager:
         """A batch was given up: rejected, or not acknowledged within the delivery timeout."""
         error = failure.error if isinstance(failure, KafkaError) else Error.UNKNOWN_SERVER_ERROR
         self._fail(reaction_to(Step.PRODUCE, error), failure)
+
+    def record_failed(self, failure: ClientFailure) -> None:
+        """A record was not queued: it has no sequence number, so the abort needs no higher epoch."""
+        self._fail(Reaction.ABORTABLE, failure)
 
     def fail(self, failure: ClientFailure) -> None:
         """End the producer: no request leaves after this."""

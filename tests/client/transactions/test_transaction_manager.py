@@ -6,7 +6,13 @@ import pytest
 
 from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.connection.node import Address
-from signalbox.client.failures import ClientFailure, ConnectionLost, DeadlinePassed, VersionUnsupported
+from signalbox.client.failures import (
+    AuthenticationRejected,
+    ClientFailure,
+    ConnectionLost,
+    DeadlinePassed,
+    VersionUnsupported,
+)
 from signalbox.client.rejections import AuthorizationFailed, CommitFailed, ProducerFenced, RequestRejected, rejection_of
 from signalbox.client.sender.producer_batch import ProducerIdentity
 from signalbox.client.transactions.transaction_manager import TransactionManager
@@ -234,6 +240,15 @@ def test_an_abandoned_batch_makes_the_transaction_abortable_and_needs_a_higher_e
     assert send(manager).identity == identity(0)
     manager.answered(TransactionResponse(identity=identity(1)))
     assert (manager.state, manager.ended, manager.identity) == (_S.READY, 1, identity(1))
+
+
+@pytest.mark.parametrize(
+    "failure", [VersionUnsupported("no Produce 12"), AuthenticationRejected(Address("h", 1), "wrong password")]
+)
+def test_a_batch_for_a_broker_that_never_accepts_one_is_fatal(failure: ClientFailure) -> None:
+    manager = begun()
+    manager.batch_failed(failure)
+    assert (manager.state, manager.failure) == (_S.FATAL_ERROR, failure)
 
 
 def test_a_batch_that_was_sent_is_retried_during_an_abort_and_no_other_leaves() -> None:

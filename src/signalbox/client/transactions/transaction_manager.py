@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from signalbox.client.admin_apis.group_admin import CommittedOffset
-from signalbox.client.failures import ClientFailure
+from signalbox.client.failures import AuthenticationRejected, ClientFailure, VersionUnsupported
 from signalbox.client.rejections import CommitFailed, ProducerFenced, RequestRejected, is_final, rejection_of
 from signalbox.client.sender.producer_batch import ProducerIdentity
 from signalbox.client.transactions.transaction_contents import TransactionContents
@@ -37,6 +37,7 @@ IMPLICIT_FROM = 2
 _S = TransactionState
 _STARTING = (Step.ADD_PARTITIONS, Step.ADD_OFFSETS, Step.COMMIT_OFFSETS)
 _AT_GROUP = (Step.FIND_GROUP_COORDINATOR, Step.COMMIT_OFFSETS)
+_NEVER_ACCEPTED = (VersionUnsupported, AuthenticationRejected)  # of a broker: the next transaction would fail as well
 _OF_MEMBER = (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.REBALANCE_IN_PROGRESS)
 
 
@@ -124,7 +125,8 @@ class TransactionManager:
     def batch_failed(self, failure: Exception) -> None:
         """A batch was given up: rejected, or not acknowledged within the delivery timeout."""
         error = failure.error if isinstance(failure, KafkaError) else Error.UNKNOWN_SERVER_ERROR
-        self._fail(reaction_to(Step.PRODUCE, error), failure)
+        is_fatal = isinstance(failure, _NEVER_ACCEPTED)
+        self._fail(Reaction.FATAL if is_fatal else reaction_to(Step.PRODUCE, error), failure)
 
     def record_failed(self, failure: ClientFailure) -> None:
         """A record was not queued: it has no sequence number, so the abort needs no higher epoch."""

@@ -173,6 +173,27 @@ def test_a_commit_that_was_lost_and_then_rejected_has_no_known_result() -> None:
     assert "not known whether it was made" in str(manager.failure)
 
 
+@pytest.mark.parametrize("error", [Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE])
+def test_a_coordinator_that_moves_may_have_stored_what_it_rejects(error: Error) -> None:
+    manager = initialized()
+    manager.begin()
+    manager.add_partition(ONE)
+    answer(manager, Step.ADD_PARTITIONS, error)
+    manager.abort()
+    answer(manager, Step.FIND_COORDINATOR)
+    answer(manager, Step.ABORT, Error.INVALID_TXN_STATE)
+    answer(manager, Step.INIT)
+    manager.begin()
+    manager.add_partition(ONE)
+    answer(manager, Step.ADD_PARTITIONS)
+    manager.commit()
+    answer(manager, Step.COMMIT, error)
+    answer(manager, Step.FIND_COORDINATOR)
+    answer(manager, Step.COMMIT, Error.TRANSACTION_ABORTABLE)
+    assert manager.state is _S.FATAL_ERROR
+    assert "not known whether it was made" in str(manager.failure)
+
+
 def test_offsets_join_the_transaction_before_it_ends() -> None:
     manager = initialized()
     manager.begin()

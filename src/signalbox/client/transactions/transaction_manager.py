@@ -5,6 +5,7 @@ Rules, those of Kafka's TransactionManager:
 - With transaction version 1 a batch may leave only when its partition was added. Version 2 (KIP-890) adds partitions
   and offsets with the requests that write them, and every EndTxn returns a higher epoch.
 - EndTxn is sent when no batch is left and none has failed; a lost one is asked again, until the coordinator responds.
+- A coordinator that moves or is not available may have stored what it rejects: that counts as lost too.
 - A record that could not be queued makes the transaction abortable, also if the application ignores that.
 - A batch that was given up makes the transaction abortable. Its sequence numbers may be in the log, so the abort is
   followed by InitProducerId with the present id and epoch (KIP-360): with the higher epoch sequences begin at 0.
@@ -35,7 +36,6 @@ IMPLICIT_FROM = 2
 """The transaction version from which Produce and TxnOffsetCommit add to the transaction."""
 
 _S = TransactionState
-_STARTING = (Step.ADD_PARTITIONS, Step.ADD_OFFSETS, Step.COMMIT_OFFSETS)
 _AT_GROUP = (Step.FIND_GROUP_COORDINATOR, Step.COMMIT_OFFSETS)
 _NEVER_ACCEPTED = (VersionUnsupported, AuthenticationRejected)  # of a broker: the next transaction would fail as well
 _OF_MEMBER = (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.REBALANCE_IN_PROGRESS)
@@ -164,7 +164,8 @@ class TransactionManager:
             self._complete()
         elif reaction in (Reaction.RETRY, Reaction.FIND_COORDINATOR):
             self.failures += 1
-            if reaction is Reaction.FIND_COORDINATOR:
+            if reaction is Reaction.FIND_COORDINATOR:  # which may be the result of an append that succeeds later
+                self._contents.maybe_executed(request.step)
                 self._forget_coordinator(request.step)
         else:
             kind = CommitFailed if error in _OF_MEMBER else None
@@ -174,10 +175,8 @@ class TransactionManager:
     def lost(self, failure: ClientFailure, *, maybe_executed: bool) -> None:
         """The request in flight has no response. `maybe_executed`: the broker may have received it."""
         request = self._end_flight()
-        contents = self._contents
         if maybe_executed:
-            contents.maybe_started = contents.maybe_started or request.step in _STARTING
-            contents.maybe_committed = contents.maybe_committed or request.step is Step.COMMIT
+            self._contents.maybe_executed(request.step)
         self.failures += 1
         self._forget_coordinator(request.step)
         if is_final(failure):
@@ -301,7 +300,7 @@ class TransactionManager:
         elif reaction not in (Reaction.ABORTABLE, Reaction.ABORTABLE_NEW_EPOCH):
             self.fail(known)
         elif self._contents.maybe_committed:
-            text = f"a commit without a response was then rejected, and it is not known whether it was made: {failure}"
+            text = f"a commit without a result was then rejected, and it is not known whether it was made: {failure}"
             self.fail(RequestRejected(getattr(failure, "error", Error.UNKNOWN_SERVER_ERROR), text))
         else:
             self._needs_epoch = self._needs_epoch or reaction is Reaction.ABORTABLE_NEW_EPOCH

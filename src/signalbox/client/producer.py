@@ -203,13 +203,13 @@ class Producer:
         """Send all queued records, and commit. Raises the first failure, after which the transaction can be aborted;
         ProducerFenced and other fatal failures, after which the producer can only be closed.
 
-        After DeadlinePassed the result is not known: call it again. It never returns before the broker has accepted
-        the commit."""
+        After DeadlinePassed the result is not known: call it again, or abort. It never returns before the broker has
+        accepted the commit."""
         await self._transactional().commit(timeout_ms)
 
     async def abort_transaction(self, *, timeout_ms: float | None = None) -> None:
         """Abort: records that were not sent fail with TransactionAborted, those in flight are waited for. A fatal
-        failure is raised. After DeadlinePassed call it again."""
+        failure is raised. After DeadlinePassed call it again. RuntimeError once a commit was sent."""
         await self._transactional().abort(timeout_ms)
 
     @asynccontextmanager

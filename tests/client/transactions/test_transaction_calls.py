@@ -94,6 +94,47 @@ def test_a_cancelled_commit_goes_on_and_is_called_again() -> None:
     with_coordinator(test)
 
 
+def test_a_commit_that_waits_for_offsets_of_a_deleted_topic_can_be_aborted() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            coordinator.errors[ApiKey.TXN_OFFSET_COMMIT] = [Error.UNKNOWN_TOPIC_OR_PARTITION] * 1_000
+            producer.begin_transaction()
+            offsets, group = {TopicPartition("deleted", 0): 1}, ConsumerGroupMetadata("g")
+            with pytest.raises(DeadlinePassed):
+                await producer.send_offsets_to_transaction(offsets, group, timeout_ms=50)
+            with pytest.raises(DeadlinePassed):
+                await producer.commit_transaction(timeout_ms=50)
+            waiting = asyncio.ensure_future(producer.commit_transaction())
+            await asyncio.sleep(0)
+            await producer.abort_transaction()
+            with pytest.raises(TransactionAborted):
+                await waiting
+            async with producer.transaction():
+                await producer.send("t1", b"x")
+        ends = [row.committed for row in coordinator.requests if type(row).__name__ == "EndTxnRequest"]
+        assert ends in ([True], [False, True]), "an abort is sent if the group was added in time"
+
+    with_coordinator(test)
+
+
+def test_a_commit_that_was_sent_cannot_be_aborted() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            producer.begin_transaction()
+            await producer.send("t1", b"x")
+            coordinator.errors[ApiKey.END_TXN] = [Error.CONCURRENT_TRANSACTIONS] * 10_000
+            commit = asyncio.ensure_future(producer.commit_transaction())
+            await until_true(lambda: coordinator.count(ApiKey.END_TXN) > 0)
+            with pytest.raises(RuntimeError, match="call commit_transaction again for its result"):
+                await producer.abort_transaction()
+            coordinator.errors.clear()
+            await commit
+
+    with_coordinator(test)
+
+
 def test_a_commit_is_not_reported_when_another_task_aborts_the_failed_transaction_first() -> None:
     async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
         coordinator.errors[ApiKey.ADD_PARTITIONS_TO_TXN] = [Error.CONCURRENT_TRANSACTIONS] * 1_000

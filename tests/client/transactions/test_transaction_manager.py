@@ -210,6 +210,28 @@ def test_offsets_join_the_transaction_before_it_ends() -> None:
     assert manager.state is _S.READY
 
 
+def test_a_commit_that_waits_for_offsets_can_be_aborted_until_it_is_sent() -> None:
+    manager = initialized()
+    manager.begin()
+    manager.add_offsets(OFFSETS, GROUP)
+    manager.commit()
+    answer(manager, Step.ADD_OFFSETS)
+    answer(manager, Step.FIND_GROUP_COORDINATOR)
+    answer(manager, Step.COMMIT_OFFSETS, Error.UNKNOWN_TOPIC_OR_PARTITION)
+    manager.abort()
+    answer(manager, Step.ABORT)
+    assert (manager.state, manager.ended, manager.last_committed) == (_S.READY, 1, -1)
+    manager.begin()
+    manager.add_partition(ONE)
+    answer(manager, Step.ADD_PARTITIONS)
+    manager.commit()
+    answer(manager, Step.COMMIT, Error.COORDINATOR_LOAD_IN_PROGRESS)
+    with pytest.raises(RuntimeError, match="abort_transaction is not possible now"):
+        manager.abort()
+    answer(manager, Step.COMMIT)
+    assert manager.last_committed == 1
+
+
 def test_with_version_2_the_commit_of_offsets_starts_the_transaction() -> None:
     manager = initialized(version=2)
     manager.begin()

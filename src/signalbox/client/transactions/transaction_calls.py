@@ -92,8 +92,8 @@ class TransactionCalls:
         await self._end(_COMMIT, self._manager.commit, timeout_ms)
 
     async def abort(self, timeout_ms: float | None) -> None:
-        if self._ending is not None and self._manager.state is _S.ABORTABLE_ERROR:
-            self._ending = None  # a commit that failed before its result was returned
+        if self._manager.can_abort:
+            self._ending = None  # a commit that failed before its result was returned, or that was not sent
         await self._end("abort_transaction", self._manager.abort, timeout_ms)
 
     @asynccontextmanager

@@ -16,8 +16,8 @@ _STARTING = (Step.ADD_PARTITIONS, Step.ADD_OFFSETS, Step.COMMIT_OFFSETS)
 @dataclass(slots=True)
 class TransactionContents:
     """`started`: the coordinator has the transaction, so that EndTxn must end it. `maybe_started`: a request that would
-    have started it has no known result. `maybe_committed`: nor has an EndTxn that commits. `offsets` are those to commit
-    yet."""
+    have started it has no known result. `commit_sent`: an EndTxn that commits was sent; `maybe_committed`: it has no
+    known result. `offsets` are those to commit yet."""
 
     to_add: set[TopicPartition] = field(default_factory=set)
     added: set[TopicPartition] = field(default_factory=set)
@@ -26,6 +26,7 @@ class TransactionContents:
     groups_added: set[str] = field(default_factory=set)
     started: bool = False
     maybe_started: bool = False
+    commit_sent: bool = False
     maybe_committed: bool = False
 
     @property

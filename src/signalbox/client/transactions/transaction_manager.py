@@ -76,7 +76,7 @@ class TransactionManager:
 
     def abort(self) -> None:
         """Also after an abortable error; a fatal one is raised."""
-        if self.state is not _S.ABORTABLE_ERROR:
+        if not self.can_abort:
             self.check("abort_transaction", _S.IN_TRANSACTION)
         self._contents.drop_pending()
         self.failure = None
@@ -97,6 +97,14 @@ class TransactionManager:
             raise RuntimeError(f"offsets of the group {contents.group.group_id} are still being committed")
         contents.group = group
         contents.offsets.update(offsets)
+
+    @property
+    def can_abort(self) -> bool:
+        """Whether a transaction is open of which no commit was sent. A commit that waits may wait for ever: for offsets
+        of a topic that was deleted."""
+        if self.state is _S.COMMITTING:
+            return not self._contents.commit_sent
+        return self.state in (_S.IN_TRANSACTION, _S.ABORTABLE_ERROR)
 
     @property
     def has_offsets(self) -> bool:
@@ -146,6 +154,8 @@ class TransactionManager:
         request = self._in_flight = self._due(batches)
         if request is not None and request.step is Step.COMMIT_OFFSETS and self._adds_implicitly:
             self._contents.started = True
+        if request is not None and request.step is Step.COMMIT:
+            self._contents.commit_sent = True
         return request
 
     def answered(self, response: TransactionResponse) -> None:

@@ -252,16 +252,19 @@ def test_offsets_of_two_groups_one_after_the_other() -> None:
         manager.add_offsets(OFFSETS, ConsumerGroupMetadata("other"))
 
 
-def test_a_member_that_lost_its_partitions_must_abort() -> None:
+@pytest.mark.parametrize("error", [Error.ILLEGAL_GENERATION, Error.STALE_MEMBER_EPOCH])
+def test_a_member_that_lost_its_partitions_must_abort(error: Error) -> None:
     manager = initialized()
     manager.begin()
     manager.add_offsets(OFFSETS, GROUP)
     answer(manager, Step.ADD_OFFSETS)
     answer(manager, Step.FIND_GROUP_COORDINATOR)
-    answer(manager, Step.COMMIT_OFFSETS, Error.ILLEGAL_GENERATION)
+    answer(manager, Step.COMMIT_OFFSETS, error)
     with pytest.raises(CommitFailed):
         manager.commit()
     manager.abort()
+    answer(manager, Step.ABORT, Error.TRANSACTION_ABORTABLE)
+    assert manager.failures == 1
     answer(manager, Step.ABORT)
     assert (manager.state, manager.identity) == (_S.READY, identity(0))
 

@@ -38,7 +38,12 @@ IMPLICIT_FROM = 2
 _S = TransactionState
 _AT_GROUP = (Step.FIND_GROUP_COORDINATOR, Step.COMMIT_OFFSETS)
 _NEVER_ACCEPTED = (VersionUnsupported, AuthenticationRejected)  # of a broker: the next transaction would fail as well
-_OF_MEMBER = (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.REBALANCE_IN_PROGRESS)
+_OF_MEMBER = (
+    Error.UNKNOWN_MEMBER_ID,
+    Error.ILLEGAL_GENERATION,
+    Error.STALE_MEMBER_EPOCH,
+    Error.REBALANCE_IN_PROGRESS,
+)
 
 
 class TransactionManager:

@@ -249,6 +249,17 @@ def test_an_abort_at_the_end_of_the_producer_that_fails_is_logged(caplog: pytest
     with_coordinator(test)
 
 
+def test_calls_of_init_transactions_at_the_same_time_share_one_producer_id() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        async with Producer(client, SETTINGS) as producer:
+            await asyncio.gather(*(producer.init_transactions() for _ in range(3)))
+            with pytest.raises(RuntimeError, match="init_transactions is not possible now"):
+                await producer.init_transactions()
+        assert coordinator.count(ApiKey.INIT_PRODUCER_ID) == 1
+
+    with_coordinator(test)
+
+
 def test_calls_of_a_producer_without_an_id_or_that_is_closed() -> None:
     async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
         async with Producer(client) as plain:

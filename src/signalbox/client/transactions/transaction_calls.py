@@ -41,8 +41,9 @@ class TransactionCalls:
         manager = self._manager
         if manager.state is _S.UNINITIALIZED:
             features = await FeatureAdmin(self._client).describe_features(timeout_ms=left_ms(deadline))
-            manager.initialize(features.finalized.get(_FEATURE, 1))
-            self._initializing = True
+            if manager.state is _S.UNINITIALIZED:  # else another call was faster, and this one joins it
+                manager.initialize(features.finalized.get(_FEATURE, 1))
+                self._initializing = True
         elif not self._initializing:
             manager.check("init_transactions", _S.UNINITIALIZED)
         await self._until(lambda: manager.state is not _S.INITIALIZING, "init_transactions", deadline)

@@ -80,9 +80,7 @@ class Producer:
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            if self._transactions is not None:
-                await self._calls.abort_if_open()
-            elif kind is None:
+            if self._transactions is None and kind is None:
                 await self.flush()
         finally:
             await self.close()
@@ -232,10 +230,20 @@ class Producer:
         buffers = {"buffer-total-bytes": total, "buffer-available-bytes": max(0, total - self._buffered_bytes)}
         return {**self._sender.metrics.as_metrics(), **buffers}
 
-    async def close(self) -> None:
-        """Stop at once; records that are not acknowledged fail with ChannelClosed. `flush` first to wait for them."""
+    async def close(self, *, timeout_ms: float | None = None) -> None:
+        """Stop at once; records that are not acknowledged fail with ChannelClosed. `flush` first to wait for them.
+
+        An open transaction is aborted first, within `timeout_ms` (`default.api.timeout.ms`; 0: without waiting). One
+        whose abort fails or takes longer is left to the coordinator, which aborts it after the transaction timeout."""
         self._closed = True
         self._memory_freed.set()
+        try:
+            if self._transactions is not None:
+                await self._calls.abort_if_open(timeout_ms)
+        finally:
+            await self._stop()
+
+    async def _stop(self) -> None:
         if self._transactions is not None:
             await self._transactions.stop()
         await self._sender.stop()

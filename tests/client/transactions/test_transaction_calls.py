@@ -249,6 +249,38 @@ def test_an_abort_at_the_end_of_the_producer_that_fails_is_logged(caplog: pytest
     with_coordinator(test)
 
 
+def test_close_aborts_an_open_transaction() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        producer = await Producer(client, SETTINGS).__aenter__()
+        await producer.init_transactions()
+        producer.begin_transaction()
+        await (await producer.send("t1", b"x"))
+        close = asyncio.ensure_future(producer.close())
+        await asyncio.sleep(0)
+        with pytest.raises(ChannelClosed):
+            producer.begin_transaction()
+        await close
+        await producer.close()
+        ends = [row.committed for row in coordinator.requests if type(row).__name__ == "EndTxnRequest"]
+        assert ends == [False]
+
+    with_coordinator(test)
+
+
+def test_close_waits_for_the_abort_only_as_long_as_it_may(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        coordinator.errors[ApiKey.END_TXN] = [Error.CONCURRENT_TRANSACTIONS] * 1_000
+        producer = await Producer(client, SETTINGS).__aenter__()
+        await producer.init_transactions()
+        producer.begin_transaction()
+        await (await producer.send("t1", b"x"))
+        with caplog.at_level(logging.INFO, "signalbox.client"):
+            await producer.close(timeout_ms=50)
+        assert "abort_transaction did not end in time" in caplog.text
+
+    with_coordinator(test, api_timeout_ms=3_600_000)
+
+
 def test_calls_of_init_transactions_at_the_same_time_share_one_producer_id() -> None:
     async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
         async with Producer(client, SETTINGS) as producer:

@@ -117,11 +117,11 @@ class TransactionCalls:
             except ClientFailure as failure:
                 error.add_note(f"the transaction could not be aborted: {failure}")
 
-    async def abort_if_open(self) -> None:
+    async def abort_if_open(self, timeout_ms: float | None) -> None:
         """Before the producer is closed. Without it, the coordinator aborts the transaction after its timeout."""
-        if self._manager.state in (_S.IN_TRANSACTION, _S.ABORTABLE_ERROR):
+        if self._manager.can_abort:
             try:
-                await self.abort(None)
+                await self.abort(timeout_ms)
             except ClientFailure as failure:
                 log.info("Transaction not aborted (transactional id=%s): %s", self._sender.transactional_id, failure)
 

@@ -28,7 +28,7 @@ async def crossed_cluster(
 
 def hurried(bootstrap: str, **fields: Any) -> ClientSettings:
     """Settings with short timeouts, so that tests of timeouts are short."""
-    given = {"request_timeout_ms": 2_000, "api_timeout_ms": 5_000, "retry_backoff_ms": 20, **fields}
+    given = {"request_timeout_ms": 30_000, "api_timeout_ms": 60_000, "retry_backoff_ms": 20, **fields}
     return ClientSettings(bootstrap=parse_bootstrap_servers(bootstrap), **given)
 
 

@@ -17,7 +17,7 @@ from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.application_rows import PRODUCER_CONFIG, field_values
 from signalbox.client.client_metrics import Metrics
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.failures import ChannelClosed
+from signalbox.client.failures import ChannelClosed, ClientFailure
 from signalbox.client.rejections import rejection_of
 from signalbox.client.sender.partitioner import StickyPartitioner, partition_for_key
 from signalbox.client.sender.produce_sender import ProduceSender
@@ -80,9 +80,7 @@ class Producer:
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            if self._transactions is not None:
-                await self._calls.abort_if_open()
-            elif kind is None:
+            if self._transactions is None and kind is None:
                 await self.flush()
         finally:
             await self.close()
@@ -102,13 +100,24 @@ class Producer:
         DeadlinePassed without metadata of the topic in time; KafkaError(MESSAGE_TOO_LARGE). The future: DeadlinePassed
         after the delivery timeout, KafkaError when the record cannot be encoded, or when the broker rejected it and a
         retry cannot succeed; ChannelClosed once the client is closed. With a transactional id: RuntimeError outside of
-        a transaction, the failure of one that can only be aborted.
+        a transaction, the failure of one that can only be aborted; after a failure of `send` itself it is such a one.
         """
-        if self._transactions is not None:
-            self._transactions.manager.check_can_add("send")
+        number = self._calls.begin_send() if self._transactions is not None else 0
         stamp = timestamp_ms if timestamp_ms is not None else time.time_ns() // 1_000_000
         record = Record(timestamp=stamp, key=key, value=value, headers=headers)
         size = size_of(record)
+        try:
+            count = await self._admit(topic, size)
+        except ClientFailure as failure:
+            if self._transactions is not None:
+                self._calls.send_failed(number, failure)
+            raise
+        if partition is None:
+            partition = self._sticky_partition(topic, count, size) if key is None else partition_for_key(key, count)
+        return self._append(TopicPartition(topic, partition), record, size)
+
+    async def _admit(self, topic: str, size: int) -> int:
+        """Returns the topic's number of partitions once there is buffer memory for a record of `size` bytes."""
         if size > self._settings.max_request_size_bytes:
             raise rejection_of(Error.MESSAGE_TOO_LARGE, f"{size} bytes, max.request.size is lower")
         topic_view = self._client.view.topics.get(topic)
@@ -121,10 +130,7 @@ class Producer:
             raise ChannelClosed("the producer is closed")
         if self._sender.failure is not None:
             raise self._sender.failure
-        if partition is None:
-            count = len(topic_view.partitions)
-            partition = self._sticky_partition(topic, count, size) if key is None else partition_for_key(key, count)
-        return self._append(TopicPartition(topic, partition), record, size)
+        return len(topic_view.partitions)
 
     def _sticky_partition(self, topic: str, count: int, size: int) -> int:
         """The topic's current partition, or the next one when its batch is full or has been sent."""
@@ -195,13 +201,13 @@ class Producer:
         """Send all queued records, and commit. Raises the first failure, after which the transaction can be aborted;
         ProducerFenced and other fatal failures, after which the producer can only be closed.
 
-        After DeadlinePassed the result is not known: call it again. It never returns before the broker has accepted
-        the commit."""
+        After DeadlinePassed the result is not known: call it again, or abort. It never returns before the broker has
+        accepted the commit."""
         await self._transactional().commit(timeout_ms)
 
     async def abort_transaction(self, *, timeout_ms: float | None = None) -> None:
         """Abort: records that were not sent fail with TransactionAborted, those in flight are waited for. A fatal
-        failure is raised. After DeadlinePassed call it again."""
+        failure is raised. After DeadlinePassed call it again. RuntimeError once a commit was sent."""
         await self._transactional().abort(timeout_ms)
 
     @asynccontextmanager
@@ -224,10 +230,20 @@ class Producer:
         buffers = {"buffer-total-bytes": total, "buffer-available-bytes": max(0, total - self._buffered_bytes)}
         return {**self._sender.metrics.as_metrics(), **buffers}
 
-    async def close(self) -> None:
-        """Stop at once; records that are not acknowledged fail with ChannelClosed. `flush` first to wait for them."""
+    async def close(self, *, timeout_ms: float | None = None) -> None:
+        """Stop at once; records that are not acknowledged fail with ChannelClosed. `flush` first to wait for them.
+
+        An open transaction is aborted first, within `timeout_ms` (`default.api.timeout.ms`; 0: without waiting). One
+        whose abort fails or takes longer is left to the coordinator, which aborts it after the transaction timeout."""
         self._closed = True
         self._memory_freed.set()
+        try:
+            if self._transactions is not None:
+                await self._calls.abort_if_open(timeout_ms)
+        finally:
+            await self._stop()
+
+    async def _stop(self) -> None:
         if self._transactions is not None:
             await self._transactions.stop()
         await self._sender.stop()

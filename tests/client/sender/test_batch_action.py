@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.client.sender.batch_action import BatchAction, action_after
+from signalbox.client.sender.batch_action import NOT_APPENDED, BatchAction, action_after
 from signalbox.protocol.error_table import Error
 
 
@@ -28,3 +28,8 @@ def test_every_error_has_an_action(error: Error) -> None:
 )
 def test_the_action_after_a_response(error: Error, records: int, maybe_appended: bool, action: BatchAction) -> None:
     assert action_after(error, records, maybe_appended) is action
+
+
+@pytest.mark.parametrize("error", [Error.CONCURRENT_TRANSACTIONS, Error.INVALID_TXN_STATE])
+def test_a_batch_that_its_transaction_does_not_admit_is_not_appended(error: Error) -> None:
+    assert error in NOT_APPENDED

@@ -38,6 +38,17 @@ def test_close_gives_up_what_is_not_acknowledged(client: SyncClient) -> None:
         future.result(30)
 
 
+def test_close_aborts_an_open_transaction(client: SyncClient) -> None:
+    client.call(client.admin.create_topics, [NewTopic(name="left-open", num_partitions=1)])
+    producer = client.producer(ProducerSettings(transactional_id="left-open"))
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.send("left-open", b"x").result(60)
+    producer.close(timeout_ms=60_000)
+    described = client.call(client.admin.describe_transactions, ["left-open"])["left-open"]
+    assert described.state in ("PrepareAbort", "CompleteAbort")
+
+
 @pytest.mark.spec("R10")
 def test_records_and_offsets_are_copied_in_transactions(client: SyncClient) -> None:
     topics = [NewTopic(name=name, num_partitions=1) for name in ("copied-from", "copied-to")]

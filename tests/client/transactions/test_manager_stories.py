@@ -94,6 +94,9 @@ class Story:
                 self.manager.commit()
             else:
                 self.manager.abort()
+        elif state is _S.COMMITTING and self.manager.can_abort and self.random.random() < 0.1:
+            self.committing = False
+            self.manager.abort()
 
     def queue(self, partition: TopicPartition) -> None:
         self.next_value += 1

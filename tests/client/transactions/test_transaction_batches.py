@@ -84,6 +84,27 @@ def test_a_rejected_batch_is_abortable_and_sequences_begin_again(error: Error) -
     with_coordinator(test)
 
 
+def test_a_batch_that_waited_for_the_previous_transaction_can_still_be_split() -> None:
+    async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
+        broker = cluster.brokers[1]
+        accept, errors = broker.scripts[ApiKey.PRODUCE], [Error.CONCURRENT_TRANSACTIONS, Error.MESSAGE_TOO_LARGE]
+
+        def respond(request: Any, version: int) -> Any:
+            return rejecting(errors.pop(0))(request, version) if errors else accept(request, version)
+
+        broker.scripts[ApiKey.PRODUCE] = respond
+        async with Producer(client, SETTINGS) as producer:
+            await producer.init_transactions()
+            await client.topic("t1")
+            async with producer.transaction():
+                for value in (b"x", b"y"):
+                    await producer.send("t1", value)
+        assert [row.value for row in cluster.topics["t1"][0].records()] == [b"x", b"y"]
+        assert len(cluster.topics["t1"][0].batches) == 2
+
+    with_coordinator(test)
+
+
 def test_batches_behind_a_failed_one_are_not_sent() -> None:
     async def test(cluster: LoopbackCluster, coordinator: ScriptedCoordinator, client: ClusterClient) -> None:
         cluster.brokers[1].scripts[ApiKey.PRODUCE] = rejecting(Error.INVALID_RECORD)

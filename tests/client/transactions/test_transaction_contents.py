@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.transactions.transaction_contents import TransactionContents
+from signalbox.client.transactions.transaction_reactions import Step
 from signalbox.common.ids import TopicPartition
 
 ONE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -19,6 +20,17 @@ def test_a_partition_or_a_group_that_was_added_starts_the_transaction() -> None:
     with_group = TransactionContents()
     with_group.group_added("g")
     assert with_group.may_exist
+
+
+def test_a_request_without_a_result_may_have_started_or_committed_the_transaction() -> None:
+    contents = TransactionContents()
+    contents.maybe_executed(Step.INIT)
+    assert not contents.may_exist
+    contents.maybe_executed(Step.ADD_OFFSETS)
+    assert contents.may_exist
+    assert not contents.maybe_committed
+    contents.maybe_executed(Step.COMMIT)
+    assert contents.maybe_committed
 
 
 def test_an_offset_that_changed_since_it_was_sent_is_still_to_commit() -> None:

@@ -6,7 +6,13 @@ import pytest
 
 from signalbox.client.admin_apis.group_admin import CommittedOffset
 from signalbox.client.connection.node import Address
-from signalbox.client.failures import ClientFailure, ConnectionLost, DeadlinePassed, VersionUnsupported
+from signalbox.client.failures import (
+    AuthenticationRejected,
+    ClientFailure,
+    ConnectionLost,
+    DeadlinePassed,
+    VersionUnsupported,
+)
 from signalbox.client.rejections import AuthorizationFailed, CommitFailed, ProducerFenced, RequestRejected, rejection_of
 from signalbox.client.sender.producer_batch import ProducerIdentity
 from signalbox.client.transactions.transaction_manager import TransactionManager
@@ -167,6 +173,27 @@ def test_a_commit_that_was_lost_and_then_rejected_has_no_known_result() -> None:
     assert "not known whether it was made" in str(manager.failure)
 
 
+@pytest.mark.parametrize("error", [Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE])
+def test_a_coordinator_that_moves_may_have_stored_what_it_rejects(error: Error) -> None:
+    manager = initialized()
+    manager.begin()
+    manager.add_partition(ONE)
+    answer(manager, Step.ADD_PARTITIONS, error)
+    manager.abort()
+    answer(manager, Step.FIND_COORDINATOR)
+    answer(manager, Step.ABORT, Error.INVALID_TXN_STATE)
+    answer(manager, Step.INIT)
+    manager.begin()
+    manager.add_partition(ONE)
+    answer(manager, Step.ADD_PARTITIONS)
+    manager.commit()
+    answer(manager, Step.COMMIT, error)
+    answer(manager, Step.FIND_COORDINATOR)
+    answer(manager, Step.COMMIT, Error.TRANSACTION_ABORTABLE)
+    assert manager.state is _S.FATAL_ERROR
+    assert "not known whether it was made" in str(manager.failure)
+
+
 def test_offsets_join_the_transaction_before_it_ends() -> None:
     manager = initialized()
     manager.begin()
@@ -181,6 +208,28 @@ def test_offsets_join_the_transaction_before_it_ends() -> None:
     assert not manager.has_offsets
     answer(manager, Step.COMMIT)
     assert manager.state is _S.READY
+
+
+def test_a_commit_that_waits_for_offsets_can_be_aborted_until_it_is_sent() -> None:
+    manager = initialized()
+    manager.begin()
+    manager.add_offsets(OFFSETS, GROUP)
+    manager.commit()
+    answer(manager, Step.ADD_OFFSETS)
+    answer(manager, Step.FIND_GROUP_COORDINATOR)
+    answer(manager, Step.COMMIT_OFFSETS, Error.UNKNOWN_TOPIC_OR_PARTITION)
+    manager.abort()
+    answer(manager, Step.ABORT)
+    assert (manager.state, manager.ended, manager.last_committed) == (_S.READY, 1, -1)
+    manager.begin()
+    manager.add_partition(ONE)
+    answer(manager, Step.ADD_PARTITIONS)
+    manager.commit()
+    answer(manager, Step.COMMIT, Error.COORDINATOR_LOAD_IN_PROGRESS)
+    with pytest.raises(RuntimeError, match="abort_transaction is not possible now"):
+        manager.abort()
+    answer(manager, Step.COMMIT)
+    assert manager.last_committed == 1
 
 
 def test_with_version_2_the_commit_of_offsets_starts_the_transaction() -> None:
@@ -203,16 +252,19 @@ def test_offsets_of_two_groups_one_after_the_other() -> None:
         manager.add_offsets(OFFSETS, ConsumerGroupMetadata("other"))
 
 
-def test_a_member_that_lost_its_partitions_must_abort() -> None:
+@pytest.mark.parametrize("error", [Error.ILLEGAL_GENERATION, Error.STALE_MEMBER_EPOCH])
+def test_a_member_that_lost_its_partitions_must_abort(error: Error) -> None:
     manager = initialized()
     manager.begin()
     manager.add_offsets(OFFSETS, GROUP)
     answer(manager, Step.ADD_OFFSETS)
     answer(manager, Step.FIND_GROUP_COORDINATOR)
-    answer(manager, Step.COMMIT_OFFSETS, Error.ILLEGAL_GENERATION)
+    answer(manager, Step.COMMIT_OFFSETS, error)
     with pytest.raises(CommitFailed):
         manager.commit()
     manager.abort()
+    answer(manager, Step.ABORT, Error.TRANSACTION_ABORTABLE)
+    assert manager.failures == 1
     answer(manager, Step.ABORT)
     assert (manager.state, manager.identity) == (_S.READY, identity(0))
 
@@ -234,6 +286,15 @@ def test_an_abandoned_batch_makes_the_transaction_abortable_and_needs_a_higher_e
     assert send(manager).identity == identity(0)
     manager.answered(TransactionResponse(identity=identity(1)))
     assert (manager.state, manager.ended, manager.identity) == (_S.READY, 1, identity(1))
+
+
+@pytest.mark.parametrize(
+    "failure", [VersionUnsupported("no Produce 12"), AuthenticationRejected(Address("h", 1), "wrong password")]
+)
+def test_a_batch_for_a_broker_that_never_accepts_one_is_fatal(failure: ClientFailure) -> None:
+    manager = begun()
+    manager.batch_failed(failure)
+    assert (manager.state, manager.failure) == (_S.FATAL_ERROR, failure)
 
 
 def test_a_batch_that_was_sent_is_retried_during_an_abort_and_no_other_leaves() -> None:

@@ -31,6 +31,8 @@ NOT_APPENDED = frozenset(
         Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
         Error.UNKNOWN_PRODUCER_ID,
         Error.INVALID_PRODUCER_EPOCH,
+        Error.INVALID_TXN_STATE,
+        Error.CONCURRENT_TRANSACTIONS,
         Error.MESSAGE_TOO_LARGE,
         Error.RECORD_LIST_TOO_LARGE,
         Error.CORRUPT_MESSAGE,

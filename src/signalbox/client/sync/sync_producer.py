@@ -97,6 +97,7 @@ class SyncProducer:
         """As Producer.metrics."""
         return self._thread.run(self._producer.metrics)
 
-    def close(self) -> None:
-        """As Producer.close: records that are not acknowledged fail. `flush` first to wait for them."""
-        self._thread.call(self._producer.close)
+    def close(self, *, timeout_ms: float | None = None) -> None:
+        """As Producer.close: records that are not acknowledged fail, `flush` first to wait for them; an open
+        transaction is aborted."""
+        self._thread.call(self._producer.close, timeout_ms=timeout_ms)

@@ -41,8 +41,9 @@ class TransactionCalls:
         manager = self._manager
         if manager.state is _S.UNINITIALIZED:
             features = await FeatureAdmin(self._client).describe_features(timeout_ms=left_ms(deadline))
-            manager.initialize(features.finalized.get(_FEATURE, 1))
-            self._initializing = True
+            if manager.state is _S.UNINITIALIZED:  # else another call was faster, and this one joins it
+                manager.initialize(features.finalized.get(_FEATURE, 1))
+                self._initializing = True
         elif not self._initializing:
             manager.check("init_transactions", _S.UNINITIALIZED)
         await self._until(lambda: manager.state is not _S.INITIALIZING, "init_transactions", deadline)
@@ -53,6 +54,19 @@ class TransactionCalls:
         if self._ending is not None and self._manager.state is not _S.FATAL_ERROR:
             raise RuntimeError(f"call {self._ending[0]} again: its result was not returned yet")
         self._manager.begin()
+
+    def begin_send(self) -> int:
+        """The number of the transaction to which a record is going to be added; raises if none accepts records."""
+        self._manager.check_can_add("send")
+        return self._manager.ended
+
+    def send_failed(self, number: int, failure: ClientFailure) -> None:
+        """A record of transaction `number` was not queued: the transaction must not be committed without it, also if
+        the application ignores the failure."""
+        if self._manager.ended == number and self._manager.state is _S.IN_TRANSACTION:
+            self._manager.record_failed(failure)
+            self._sender.wake()
+            self._sender.on_change()
 
     async def add_offsets(
         self,
@@ -79,8 +93,8 @@ class TransactionCalls:
         await self._end(_COMMIT, self._manager.commit, timeout_ms)
 
     async def abort(self, timeout_ms: float | None) -> None:
-        if self._ending is not None and self._manager.state is _S.ABORTABLE_ERROR:
-            self._ending = None  # a commit that failed before its result was returned
+        if self._manager.can_abort:
+            self._ending = None  # a commit that failed before its result was returned, or that was not sent
         await self._end("abort_transaction", self._manager.abort, timeout_ms)
 
     @asynccontextmanager
@@ -103,11 +117,11 @@ class TransactionCalls:
             except ClientFailure as failure:
                 error.add_note(f"the transaction could not be aborted: {failure}")
 
-    async def abort_if_open(self) -> None:
+    async def abort_if_open(self, timeout_ms: float | None) -> None:
         """Before the producer is closed. Without it, the coordinator aborts the transaction after its timeout."""
-        if self._manager.state in (_S.IN_TRANSACTION, _S.ABORTABLE_ERROR):
+        if self._manager.can_abort:
             try:
-                await self.abort(None)
+                await self.abort(timeout_ms)
             except ClientFailure as failure:
                 log.info("Transaction not aborted (transactional id=%s): %s", self._sender.transactional_id, failure)
 

@@ -5,6 +5,8 @@ Rules, those of Kafka's TransactionManager:
 - With transaction version 1 a batch may leave only when its partition was added. Version 2 (KIP-890) adds partitions
   and offsets with the requests that write them, and every EndTxn returns a higher epoch.
 - EndTxn is sent when no batch is left and none has failed; a lost one is asked again, until the coordinator responds.
+- A coordinator that moves or is not available may have stored what it rejects: that counts as lost too.
+- A record that could not be queued makes the transaction abortable, also if the application ignores that.
 - A batch that was given up makes the transaction abortable. Its sequence numbers may be in the log, so the abort is
   followed by InitProducerId with the present id and epoch (KIP-360): with the higher epoch sequences begin at 0.
 - The abort of a transaction of which it is unknown whether it began is sent too, and followed by a higher epoch: a
@@ -16,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from signalbox.client.admin_apis.group_admin import CommittedOffset
-from signalbox.client.failures import ClientFailure
+from signalbox.client.failures import AuthenticationRejected, ClientFailure, VersionUnsupported
 from signalbox.client.rejections import CommitFailed, ProducerFenced, RequestRejected, is_final, rejection_of
 from signalbox.client.sender.producer_batch import ProducerIdentity
 from signalbox.client.transactions.transaction_contents import TransactionContents
@@ -34,9 +36,14 @@ IMPLICIT_FROM = 2
 """The transaction version from which Produce and TxnOffsetCommit add to the transaction."""
 
 _S = TransactionState
-_STARTING = (Step.ADD_PARTITIONS, Step.ADD_OFFSETS, Step.COMMIT_OFFSETS)
 _AT_GROUP = (Step.FIND_GROUP_COORDINATOR, Step.COMMIT_OFFSETS)
-_OF_MEMBER = (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.REBALANCE_IN_PROGRESS)
+_NEVER_ACCEPTED = (VersionUnsupported, AuthenticationRejected)  # of a broker: the next transaction would fail as well
+_OF_MEMBER = (
+    Error.UNKNOWN_MEMBER_ID,
+    Error.ILLEGAL_GENERATION,
+    Error.STALE_MEMBER_EPOCH,
+    Error.REBALANCE_IN_PROGRESS,
+)
 
 
 class TransactionManager:
@@ -74,7 +81,7 @@ class TransactionManager:
 
     def abort(self) -> None:
         """Also after an abortable error; a fatal one is raised."""
-        if self.state is not _S.ABORTABLE_ERROR:
+        if not self.can_abort:
             self.check("abort_transaction", _S.IN_TRANSACTION)
         self._contents.drop_pending()
         self.failure = None
@@ -95,6 +102,14 @@ class TransactionManager:
             raise RuntimeError(f"offsets of the group {contents.group.group_id} are still being committed")
         contents.group = group
         contents.offsets.update(offsets)
+
+    @property
+    def can_abort(self) -> bool:
+        """Whether a transaction is open of which no commit was sent. A commit that waits may wait for ever: for offsets
+        of a topic that was deleted."""
+        if self.state is _S.COMMITTING:
+            return not self._contents.commit_sent
+        return self.state in (_S.IN_TRANSACTION, _S.ABORTABLE_ERROR)
 
     @property
     def has_offsets(self) -> bool:
@@ -123,7 +138,12 @@ class TransactionManager:
     def batch_failed(self, failure: Exception) -> None:
         """A batch was given up: rejected, or not acknowledged within the delivery timeout."""
         error = failure.error if isinstance(failure, KafkaError) else Error.UNKNOWN_SERVER_ERROR
-        self._fail(reaction_to(Step.PRODUCE, error), failure)
+        is_fatal = isinstance(failure, _NEVER_ACCEPTED)
+        self._fail(Reaction.FATAL if is_fatal else reaction_to(Step.PRODUCE, error), failure)
+
+    def record_failed(self, failure: ClientFailure) -> None:
+        """A record was not queued: it has no sequence number, so the abort needs no higher epoch."""
+        self._fail(Reaction.ABORTABLE, failure)
 
     def fail(self, failure: ClientFailure) -> None:
         """End the producer: no request leaves after this."""
@@ -139,6 +159,8 @@ class TransactionManager:
         request = self._in_flight = self._due(batches)
         if request is not None and request.step is Step.COMMIT_OFFSETS and self._adds_implicitly:
             self._contents.started = True
+        if request is not None and request.step is Step.COMMIT:
+            self._contents.commit_sent = True
         return request
 
     def answered(self, response: TransactionResponse) -> None:
@@ -157,7 +179,8 @@ class TransactionManager:
             self._complete()
         elif reaction in (Reaction.RETRY, Reaction.FIND_COORDINATOR):
             self.failures += 1
-            if reaction is Reaction.FIND_COORDINATOR:
+            if reaction is Reaction.FIND_COORDINATOR:  # which may be the result of an append that succeeds later
+                self._contents.maybe_executed(request.step)
                 self._forget_coordinator(request.step)
         else:
             kind = CommitFailed if error in _OF_MEMBER else None
@@ -167,10 +190,8 @@ class TransactionManager:
     def lost(self, failure: ClientFailure, *, maybe_executed: bool) -> None:
         """The request in flight has no response. `maybe_executed`: the broker may have received it."""
         request = self._end_flight()
-        contents = self._contents
         if maybe_executed:
-            contents.maybe_started = contents.maybe_started or request.step in _STARTING
-            contents.maybe_committed = contents.maybe_committed or request.step is Step.COMMIT
+            self._contents.maybe_executed(request.step)
         self.failures += 1
         self._forget_coordinator(request.step)
         if is_final(failure):
@@ -294,7 +315,7 @@ class TransactionManager:
         elif reaction not in (Reaction.ABORTABLE, Reaction.ABORTABLE_NEW_EPOCH):
             self.fail(known)
         elif self._contents.maybe_committed:
-            text = f"a commit without a response was then rejected, and it is not known whether it was made: {failure}"
+            text = f"a commit without a result was then rejected, and it is not known whether it was made: {failure}"
             self.fail(RequestRejected(getattr(failure, "error", Error.UNKNOWN_SERVER_ERROR), text))
         else:
             self._needs_epoch = self._needs_epoch or reaction is Reaction.ABORTABLE_NEW_EPOCH

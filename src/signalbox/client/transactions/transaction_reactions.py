@@ -3,6 +3,7 @@
 The rows are those of Kafka's clients. An error without a row is retried when it is retriable, else it is final, for
 batches abortable. INVALID_PRODUCER_EPOCH of a leader is abortable (KIP-588): the coordinator decides, when the
 transaction is aborted, whether another producer has taken the transactional id or the transaction has only timed out.
+TRANSACTION_ABORTABLE asks for an abort. EndTxn with abort and InitProducerId are aborts, so they are retried.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ _OF_GROUP_MEMBER = (
     Error.FENCED_INSTANCE_ID,
     Error.UNKNOWN_MEMBER_ID,
     Error.ILLEGAL_GENERATION,
+    Error.STALE_MEMBER_EPOCH,
     Error.REBALANCE_IN_PROGRESS,
 )
 _OF_OFFSETS = (Error.OFFSET_METADATA_TOO_LARGE, Error.INVALID_COMMIT_OFFSET_SIZE, Error.INVALID_GROUP_ID)
@@ -60,6 +62,7 @@ REACTIONS: dict[tuple[Step, Error], Reaction] = {
     **{(step, error): _R.FENCED for step in _AT_COORDINATOR for error in _FENCED},
     **{(step, error): _R.ABORTABLE_NEW_EPOCH for step in _IN_TRANSACTION for error in _NOT_KNOWN},
     **{(step, Error.TRANSACTION_ABORTABLE): _R.ABORTABLE for step in _IN_TRANSACTION},
+    **{(step, Error.TRANSACTION_ABORTABLE): _R.RETRY for step in (_S.INIT, _S.ABORT)},
     **{(_S.ABORT, error): _R.NOTHING_TO_ABORT for error in (*_NOT_KNOWN, Error.INVALID_TXN_STATE)},
     **{(_S.COMMIT_OFFSETS, error): _R.ABORTABLE for error in (*_OF_GROUP_MEMBER, *_OF_OFFSETS)},
     (_S.COMMIT_OFFSETS, Error.REQUEST_TIMED_OUT): _R.FIND_COORDINATOR,

@@ -26,7 +26,7 @@ TRANSITIONS: dict[TransactionState, frozenset[TransactionState]] = {
     _S.INITIALIZING: frozenset((_S.READY, _S.FATAL_ERROR)),
     _S.READY: frozenset((_S.IN_TRANSACTION, _S.FATAL_ERROR)),
     _S.IN_TRANSACTION: frozenset((_S.COMMITTING, _S.ABORTING, _S.ABORTABLE_ERROR, _S.FATAL_ERROR)),
-    _S.COMMITTING: frozenset((_S.READY, _S.ABORTABLE_ERROR, _S.FATAL_ERROR)),
+    _S.COMMITTING: frozenset((_S.READY, _S.ABORTING, _S.ABORTABLE_ERROR, _S.FATAL_ERROR)),
     _S.ABORTING: frozenset((_S.READY, _S.INITIALIZING, _S.FATAL_ERROR)),
     _S.ABORTABLE_ERROR: frozenset((_S.ABORTING, _S.FATAL_ERROR)),
     _S.FATAL_ERROR: frozenset(),

@@ -32,6 +32,9 @@ def test_a_client_as_a_program(client: str) -> None:
     command = command_of(client)
     [result] = run_drill(lambda config: CommandClient(command, config), _SWAPPED, window_s=3, recovery_s=90)
     assert result.passed, text_report([result])
-    assert result.acknowledged == 12
+    assert result.acknowledged + result.failed == 12
     if client == "Java":
+        # Its requests in flight at a rebootstrap may pass their delivery timeout (docs/troubleshooting.md).
         assert result.sent_identity
+    else:
+        assert result.failed == 0

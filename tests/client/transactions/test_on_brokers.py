@@ -167,11 +167,12 @@ def test_a_batch_that_was_given_up_makes_the_transaction_abortable(both_versions
 
     async def test() -> None:
         async with client_of(both_versions.bootstrap_servers, **{topic: 1}) as client:
-            async with producer_of(client, topic, delivery_timeout_ms=300) as producer:
+            async with producer_of(client, topic, delivery_timeout_ms=1_000) as producer:
                 await producer.init_transactions()
                 async with producer.transaction():
                     await producer.send(topic, b"before")
-                with cutting(Cuts(ApiKey.PRODUCE, executed=True, when=lambda _: True)):
+                cuts = Cuts(ApiKey.PRODUCE, executed=True, when=lambda _: True)
+                with cutting(cuts):
                     producer.begin_transaction()
                     lost = await producer.send(topic, b"lost")
                     with pytest.raises(DeadlinePassed, match="not acknowledged within the delivery timeout"):
@@ -184,7 +185,8 @@ def test_a_batch_that_was_given_up_makes_the_transaction_abortable(both_versions
                 async with producer.transaction():
                     await producer.send(topic, b"after")
             assert await values(client, topic) == [[b"before", b"after"]]
-            assert (await values(client, topic, settings=EVERYTHING))[0] == [b"before", b"lost", b"after"]
+            stored = [b"lost"] if cuts.cuts else []  # on a machine so busy that it was not even sent in time
+            assert (await values(client, topic, settings=EVERYTHING))[0] == [b"before", *stored, b"after"]
 
     asyncio.run(test())
 

@@ -154,7 +154,7 @@ def test_a_few_nodes_at_a_time_and_a_few_connections_to_each() -> None:
                 for name in "ABC"
             ]
         peers: Any = None  # is read on listeners with TLS, and where brokers log in
-        prober = Prober(Identity("C", 99), "REPLICATION", peers, replace(LIMITS, timeout_ms=50))
+        prober = Prober(Identity("C", 99), "REPLICATION", peers, replace(LIMITS, timeout_ms=400))
         observed = await prober.observe(addresses, addresses)
         assert set(observed) == set(addresses)
         assert {row.usable for row in observed.values()} == {()}

@@ -32,9 +32,10 @@ def test_a_client_as_a_program(client: str) -> None:
     command = command_of(client)
     [result] = run_drill(lambda config: CommandClient(command, config), _SWAPPED, window_s=3, recovery_s=90)
     assert result.passed, text_report([result])
-    assert result.acknowledged + result.failed == 12
     if client == "Java":
-        # Its requests in flight at a rebootstrap may pass their delivery timeout (docs/troubleshooting.md).
+        # Its requests in flight at a rebootstrap may pass their delivery timeout (docs/troubleshooting.md): at most the
+        # two records that the story sends to each of the two swapped brokers while their addresses are wrong.
+        assert result.failed <= 4
         assert result.sent_identity
     else:
-        assert result.failed == 0
+        assert (result.acknowledged, result.failed) == (12, 0)

@@ -131,13 +131,14 @@ def test_a_wrong_listener_is_named_quickly(
     kafka: ApacheCluster, tmp_path: Path, listener: str, keys: dict[str, str], hint: str
 ) -> None:
     file = tmp_path / "client.properties"
-    file.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
+    patient = dict.fromkeys(("default.api.timeout.ms", "socket.connection.setup.timeout.ms"), "60000")
+    file.write_text("".join(f"{key}={value}\n" for key, value in {**patient, **keys}.items()))
     began = time.monotonic()
     arguments = ["topic", "list", "-b", kafka.entry(listener), "--command-config", str(file)]
     result = CliRunner().invoke(app, arguments)
     assert (result.exit_code, result.stdout) == (1, "")
     assert hint in result.stderr, result.stderr
-    assert time.monotonic() - began < 30, result.stderr
+    assert time.monotonic() - began < 30, "the error ends the command, and no deadline"
 
 
 def test_a_login_and_a_rejected_login(kafka: ApacheCluster, tmp_path: Path) -> None:

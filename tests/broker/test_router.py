@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from typing import Any
 
 import pytest
@@ -250,6 +251,27 @@ def test_a_stop_ends_waiting_requests() -> None:
         await run_loop()
         assert inbound.closed_for == "the broker is stopping"
         assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_stop_closes_responses_that_have_not_begun() -> None:
+    async def scenario() -> None:
+        responses = []
+
+        async def later() -> HeartbeatResponse:
+            return HeartbeatResponse()
+
+        def handle(request: ApiRequest) -> Any:
+            responses.append(later())
+            return responses[-1]
+
+        running_broker = RunningBroker(handle)
+        inbound = running_broker.submit(heartbeat())
+        running_broker.router.close()
+        await run_loop()
+        assert inbound.closed_for == "the broker is stopping"
+        assert [inspect.getcoroutinestate(response) for response in responses] == [inspect.CORO_CLOSED]
 
     asyncio.run(scenario())
 

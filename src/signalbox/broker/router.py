@@ -206,6 +206,8 @@ class Router:
         task = asyncio.ensure_future(self.settle(request, response))
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
+        if inspect.iscoroutine(response):
+            task.add_done_callback(lambda _: response.close())  # not begun yet if the broker stops at once
         task.add_done_callback(lambda done: resume(lambda: self._finish_future(inbound, request, done)))
 
     def _finish_future(self, inbound: InboundRequest, request: ApiRequest, done: asyncio.Future[FinalResponse]) -> None:

@@ -86,8 +86,6 @@ def _executed(cluster: KafkaCluster, line: str, applied: list[AppliedFaults]) ->
             return {"healed": True}
         fault = parse_fault(line)
         applied.append(cluster.faults(fault))
-    except KeyError as error:
-        return {"error": f"there is no address {error}"}
     except ValueError as error:
         return {"error": str(error)}
     return {"applied": str(fault)}

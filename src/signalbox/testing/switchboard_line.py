@@ -23,7 +23,8 @@ class CutLimit:
 
 class Line:
     """`accepted` counts accepted connections, `targets` are the targets of the next ones (none: closed at once). While
-    it is `held` nothing is passed on, while it is `mute` nothing from the target is. With `rewrite` new connections
+    it is `held` nothing is passed on, while it is `mute` nothing from the target is, while it `resets` new connections
+    get RST. With `rewrite` new connections
     pass a Kafka proxy. With `rules` (set it before the first connection) every request is looked at, and `rewrite`
     applies to open connections too."""
 
@@ -34,6 +35,7 @@ class Line:
         self.accepted = 0
         self.held = False
         self.mute = False
+        self.resets = False
         self.rewrite: WireRewrite | None = None
         self.rules: LineRules | None = None
         self.cut_limit: CutLimit | None = None
@@ -82,7 +84,7 @@ class Line:
     def go_home(self) -> None:
         self.targets = list(self._home)
         self.delay_seconds = 0.0
-        self.held = self.mute = False
+        self.held = self.mute = self.resets = False
         self.rewrite = self._connections_until = self.cut_limit = None
         for relay in tuple(self.relays):
             relay.release()
@@ -104,6 +106,16 @@ class Line:
     def sever(self) -> None:
         for relay in tuple(self.relays):
             relay.cut()
+
+    def reset(self) -> None:
+        """Ends the open connections with RST."""
+        for relay in tuple(self.relays):
+            relay.reset()
+
+    def abandon(self) -> None:
+        """Ends the open connections on the target's side only."""
+        for relay in tuple(self.relays):
+            relay.abandon()
 
     def next_target(self) -> Target | None:
         """The target of the next connection; several targets take turns."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from signalbox.testing.switchboard_line import CutLimit, Line
 
 _HIGH_WATER_BYTES = 1 << 20
+_LINGER_ZERO = struct.pack("ii", 1, 0)  # closing sends RST
 
 
 class _Direction:
@@ -97,6 +100,7 @@ class Relay(asyncio.Protocol):
         self._to_target = _Direction(line, False, self.close)
         self._to_caller = _Direction(line, True, self.close)
         self._connecting: asyncio.Task[None] | None = None
+        self._abandoned = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -104,6 +108,9 @@ class Relay(asyncio.Protocol):
         transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
         self._to_caller.to = transport
         self._line.relays.add(self)
+        if self._line.resets:
+            self.reset()
+            return
         self._connecting = asyncio.get_running_loop().create_task(self._dial())
 
     async def _dial(self) -> None:
@@ -123,6 +130,8 @@ class Relay(asyncio.Protocol):
         self._to_target.flow()
 
     def data_received(self, data: bytes) -> None:
+        if self._abandoned:
+            return
         if self._rules is not None:
             self._take(self._rules.requests(data, self._line.rewrite))
             return
@@ -147,12 +156,19 @@ class Relay(asyncio.Protocol):
 
     def on_target_data(self, data: bytes) -> None:
         """Bytes of the target, b"" at the end of its stream."""
+        if self._abandoned:
+            return
         if self._rules is not None and data:
             self._take(self._rules.responses(data))
             return
         chunk = self._session.responses(data) if self._session is not None and data else data
         if chunk or not data:
             self._to_caller.put(chunk)
+
+    def on_target_lost(self) -> None:
+        """The connection to the target has failed."""
+        if not self._abandoned:
+            self.cut()
 
     def _take(self, step: Step) -> None:
         if step.to_target:
@@ -175,16 +191,31 @@ class Relay(asyncio.Protocol):
         self._to_target.flow()
         self._to_caller.flow()
 
-    def cut(self) -> None:
-        """Closes both sides at once."""
-        self._line.relays.discard(self)
+    def reset(self) -> None:
+        """Closes both sides at once, that of the caller with RST."""
+        if self._caller is not None and not self._caller.is_closing():
+            self._caller.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO)
+        self.cut()
+
+    def abandon(self) -> None:
+        """Closes the side of the target only: the caller's stays open, and nothing passes any more."""
+        self._abandoned = True
+        self._close_target()
+
+    def _close_target(self) -> None:
         if self._connecting is not None and not self._connecting.done():
             self._connecting.cancel()
         for direction in (self._to_target, self._to_caller):
             direction.stop()
-        for transport in (self._caller, self._target):
-            if transport is not None:
-                transport.abort()
+        if self._target is not None:
+            self._target.abort()
+
+    def cut(self) -> None:
+        """Closes both sides at once."""
+        self._line.relays.discard(self)
+        self._close_target()
+        if self._caller is not None:
+            self._caller.abort()
 
     def close(self) -> None:
         """Ends both sides; bytes that were passed on arrive before the end."""
@@ -212,7 +243,7 @@ class _TargetSide(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         if error is not None:
-            self._relay.cut()
+            self._relay.on_target_lost()
 
     def pause_writing(self) -> None:
         self._relay.throttle_caller(True)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from signalbox.testing.faults.fault import address_line, claims_of_node, lines_of, rules_of
+from signalbox.testing.faults.fault import address_line, claims_of_node, line_at, lines_of, rules_of
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.wire.request_rule import LineRules
 
@@ -22,8 +22,19 @@ def test_a_node_has_two_lines_and_one_set_of_rules_for_each() -> None:
             assert [line.name for line in lines_of(board, 12)] == ["broker-12", "bootstrap-12"]
             assert rules_of(board, 1) == [line.rules for line in lines_of(board, 1)]
             assert len(rules_of(board, None)) == 4
-            with pytest.raises(KeyError):
+            with pytest.raises(ValueError, match="no broker 2; there are 1, 12"):
                 lines_of(board, 2)
+
+    asyncio.run(run())
+
+
+def test_a_node_may_have_its_advertised_address_alone() -> None:
+    async def run() -> None:
+        async with Switchboard() as board:
+            await board.add_line(address_line(1), rules=LineRules())
+            assert [line.name for line in lines_of(board, 1)] == ["broker-1"]
+            with pytest.raises(ValueError, match="broker 1 has one address"):
+                line_at(board, 1, bootstrap=True)
 
     asyncio.run(run())
 

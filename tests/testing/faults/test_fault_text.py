@@ -9,10 +9,12 @@ from signalbox.testing.faults import (
     FAULTS,
     AnswerWithError,
     BalanceAddress,
+    Delay,
     Fault,
     RewriteMetadata,
     SendElsewhere,
     SwapAddresses,
+    WrongCluster,
     parse_fault,
 )
 
@@ -25,6 +27,8 @@ pytestmark = pytest.mark.spec("R7")
         ("SwapAddresses one=1 other=2 cut=false", SwapAddresses(1, 2, cut=False)),
         ("SendElsewhere node=1 to=127.0.0.1:9092", SendElsewhere(1, ("127.0.0.1", 9092))),
         ("SendElsewhere node=1 to=2", SendElsewhere(1, 2)),
+        ("WrongCluster node=1 cluster_id=7", WrongCluster(1, "7")),
+        ("Delay node=1 delay_ms=5", Delay(1, 5)),
         ("BalanceAddress node=1 over=[1,2]", BalanceAddress(1, (1, 2))),
         (
             "AnswerWithError api=Produce error=NOT_LEADER_OR_FOLLOWER times=null client_id='my client'",
@@ -47,6 +51,11 @@ def test_a_line_is_a_fault(text: str, fault: Fault) -> None:
         ("Swap one=1", "no fault 'Swap'"),
         ("SwapAddresses one=1 two=2", "SwapAddresses has the fields bootstrap, cut, one, other, not 'two'"),
         ("SwapAddresses one", "not 'one'"),
+        ("SwapAddresses one=x other=2", "one is a whole number, not 'x'"),
+        ("SwapAddresses one=1 other=2 cut=1", "cut is true or false, not '1'"),
+        ("Delay node=1 delay_ms=soon", "delay_ms is a number, not 'soon'"),
+        ("SendElsewhere node=1 to=there", "to is a whole number or host:port, not 'there'"),
+        ("BalanceAddress node=1 over=2", "over is a list of numbers as .1,2., not '2'"),
         ("SwapAddresses one=1", "missing 1 required positional argument: 'other'"),
         ("DropRequest api=Nothing", "no API 'Nothing'"),
         ("Stall node='1", "No closing quotation"),
@@ -58,6 +67,6 @@ def test_what_is_wrong_is_named(text: str, message: str) -> None:
 
 
 def test_every_public_fault_has_a_name_and_a_docstring() -> None:
-    others = {"FAULTS", "Fault", "FaultConflict", "parse_fault"}
+    others = {"FAULTS", "Fault", "FaultConflict", "fault_of", "parse_fault"}
     assert set(FAULTS) == set(faults.__all__) - others
     assert [name for name, kind in FAULTS.items() if len(kind.__doc__ or "") < 60] == []

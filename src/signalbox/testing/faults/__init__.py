@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from signalbox.testing.faults.address_faults import BalanceAddress, RefuseConnections, SendElsewhere, SwapAddresses
 from signalbox.testing.faults.fault import Fault, FaultConflict
-from signalbox.testing.faults.fault_text import FAULTS, parse_fault
+from signalbox.testing.faults.fault_text import FAULTS, fault_of, parse_fault
 from signalbox.testing.faults.identity_faults import CapApiVersions, RewriteMetadata, WrongCluster, WrongNode
 from signalbox.testing.faults.request_faults import (
     AnswerWithError,
@@ -18,7 +18,14 @@ from signalbox.testing.faults.request_faults import (
     DropRequest,
     StallResponse,
 )
-from signalbox.testing.faults.stream_faults import CutAfterBytes, Delay, DropResponses, Stall
+from signalbox.testing.faults.stream_faults import (
+    CutAfterBytes,
+    Delay,
+    DropResponses,
+    HalfOpen,
+    ResetConnections,
+    Stall,
+)
 
 __all__ = [
     "FAULTS",
@@ -34,7 +41,9 @@ __all__ = [
     "DropResponses",
     "Fault",
     "FaultConflict",
+    "HalfOpen",
     "RefuseConnections",
+    "ResetConnections",
     "RewriteMetadata",
     "SendElsewhere",
     "Stall",
@@ -42,5 +51,6 @@ __all__ = [
     "SwapAddresses",
     "WrongCluster",
     "WrongNode",
+    "fault_of",
     "parse_fault",
 ]

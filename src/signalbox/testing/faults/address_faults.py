@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from signalbox.testing.faults.fault import Undo, address_line
+from signalbox.testing.faults.fault import Undo, address_line, line_at
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Target
 
@@ -28,9 +28,8 @@ class SwapAddresses:
         return _targets(self.one, self.bootstrap) | _targets(self.other, self.bootstrap)
 
     async def apply(self, board: Switchboard) -> Undo:
-        one, other = address_line(self.one, self.bootstrap), address_line(self.other, self.bootstrap)
-        targets = {one: board.line(other).home, other: board.line(one).home}
-        return _redirect(board, targets, self.cut)
+        one, other = line_at(board, self.one, self.bootstrap), line_at(board, self.other, self.bootstrap)
+        return _redirect(board, {one.name: other.home, other.name: one.home}, self.cut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +46,8 @@ class SendElsewhere:
         return _targets(self.node, self.bootstrap)
 
     async def apply(self, board: Switchboard) -> Undo:
-        targets = board.line(address_line(self.to)).home if isinstance(self.to, int) else [self.to]
-        return _redirect(board, {address_line(self.node, self.bootstrap): targets}, self.cut)
+        targets = line_at(board, self.to).home if isinstance(self.to, int) else [self.to]
+        return _redirect(board, {line_at(board, self.node, self.bootstrap).name: targets}, self.cut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +63,8 @@ class BalanceAddress:
         return _targets(self.node, self.bootstrap)
 
     async def apply(self, board: Switchboard) -> Undo:
-        targets = [target for node in self.over for target in board.line(address_line(node)).home]
-        return _redirect(board, {address_line(self.node, self.bootstrap): targets}, self.cut)
+        targets = [target for node in self.over for target in line_at(board, node).home]
+        return _redirect(board, {line_at(board, self.node, self.bootstrap).name: targets}, self.cut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class RefuseConnections:
         return _targets(self.node, self.bootstrap)
 
     async def apply(self, board: Switchboard) -> Undo:
-        name = address_line(self.node, self.bootstrap)
+        name = line_at(board, self.node, self.bootstrap).name
         await board.refuse_connections(name)
 
         async def undo() -> None:

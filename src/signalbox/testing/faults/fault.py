@@ -1,7 +1,8 @@
 """What a fault is, and the lines of the switchboard that it changes.
 
 Two lines lead to each broker: its advertised address, which Metadata has, and an address for bootstrap.servers. A fault
-of an address concerns the advertised one, unless `bootstrap` is true; a fault of a broker concerns both.
+of an address concerns the advertised one, unless `bootstrap` is true; a fault of a broker concerns both. In a cluster of
+`signalbox up --drill` the advertised address is the only one.
 Lines in front of TLS have no rules: their bytes cannot be read.
 """
 
@@ -37,9 +38,27 @@ def address_line(node: int, bootstrap: bool = False) -> str:
     return f"bootstrap-{node}" if bootstrap else f"{_ADDRESS_LINE}{node}"
 
 
+def line_at(board: Switchboard, node: int, bootstrap: bool = False) -> Line:
+    """The line at one address of a broker; ValueError if there is no such broker or address."""
+    name = address_line(node, bootstrap)
+    if name in board.names():
+        return board.line(name)
+    nodes = node_ids(board)
+    if node in nodes:
+        raise ValueError(f"broker {node} has one address, which is for bootstrap.servers too")
+    raise ValueError(f"there is no broker {node!r}; there are {', '.join(map(str, nodes))}")
+
+
+def node_ids(board: Switchboard) -> list[int]:
+    """The brokers that have an address on the switchboard."""
+    names = [name for name in board.names() if name.startswith(_ADDRESS_LINE)]
+    return [int(name.removeprefix(_ADDRESS_LINE)) for name in names]
+
+
 def lines_of(board: Switchboard, node: int) -> list[Line]:
-    """Both lines of a broker; KeyError if there is no such node."""
-    return [board.line(address_line(node)), board.line(address_line(node, bootstrap=True))]
+    """The lines of a broker; ValueError if there is no such node."""
+    bootstrap = address_line(node, bootstrap=True)
+    return [line_at(board, node), *([board.line(bootstrap)] if bootstrap in board.names() else [])]
 
 
 def claims_of_node(node: int, setting: str) -> frozenset[str]:
@@ -49,8 +68,7 @@ def claims_of_node(node: int, setting: str) -> frozenset[str]:
 
 def rules_of(board: Switchboard, node: int | None) -> list[LineRules]:
     """The rules of a broker's lines, of all brokers' lines if `node` is None. ValueError if clients use TLS."""
-    names = [name for name in board.names() if name.startswith(_ADDRESS_LINE)]
-    nodes = [node] if node is not None else [int(name.removeprefix(_ADDRESS_LINE)) for name in names]
+    nodes = node_ids(board) if node is None else [node]
     found = [line.rules for each in nodes for line in lines_of(board, each)]
     rules = [each for each in found if each is not None]
     if len(rules) != len(found):

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_type_hints
 
 from signalbox.testing.faults import address_faults, identity_faults, request_faults, stream_faults
 from signalbox.testing.faults.fault import Fault
+from signalbox.testing.switchboard_line import Target
 
 FAULTS: dict[str, type[Any]] = {
     kind.__name__: kind
@@ -24,6 +27,8 @@ FAULTS: dict[str, type[Any]] = {
         stream_faults.DropResponses,
         stream_faults.Delay,
         stream_faults.CutAfterBytes,
+        stream_faults.ResetConnections,
+        stream_faults.HalfOpen,
         request_faults.AnswerWithError,
         request_faults.DelayResponse,
         request_faults.StallResponse,
@@ -38,26 +43,63 @@ FAULTS: dict[str, type[Any]] = {
 }
 """Every fault by its name."""
 
+_NAMES: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    Target: "host:port",
+    Sequence[int]: "a list of numbers as [1,2]",
+}
+
 
 def parse_fault(text: str) -> Fault:
     """The fault that `text` names; ValueError says what is wrong with it."""
     name, *pairs = shlex.split(text) or [""]
-    if name not in FAULTS:
-        raise ValueError(f"there is no fault {name!r}; there are {', '.join(FAULTS)}")
-    allowed = {each.name for each in fields(FAULTS[name])}
     values = {}
     for key, equals, value in (pair.partition("=") for pair in pairs):
-        if not equals or key not in allowed:
+        if not equals:
+            raise ValueError(f"{name} has fields as name=value, not {key!r}")
+        values[key] = value
+    return fault_of(name, values)
+
+
+def fault_of(name: str, values: Mapping[str, str]) -> Fault:
+    """The fault with these fields, whose values are texts; ValueError says what is wrong with it."""
+    if name not in FAULTS:
+        raise ValueError(f"there is no fault {name!r}; there are {', '.join(FAULTS)}")
+    kinds = get_type_hints(FAULTS[name])
+    allowed = {each.name for each in fields(FAULTS[name])}
+    for key in values:
+        if key not in allowed:
             raise ValueError(f"{name} has the fields {', '.join(sorted(allowed))}, not {key!r}")
-        values[key] = _value(value)
     try:
-        fault: Fault = FAULTS[name](**values)
+        fault: Fault = FAULTS[name](**{key: _value(key, text, kinds[key]) for key, text in values.items()})
     except TypeError as error:
         raise ValueError(f"{name}: {error}") from None
     return fault
 
 
-def _value(text: str) -> Any:
+def _value(key: str, text: str, kind: Any) -> Any:
+    """The value of a field; ValueError if it is not of its kind."""
+    kinds = set(get_args(kind)) if isinstance(kind, UnionType) else {kind}
+    if type(None) in kinds and text == "null":
+        return None
+    if str in kinds:
+        return text
+    value = _parsed(text)
+    if kinds & _NAMES.keys() and not any(_is(value, each) for each in kinds):
+        names = [_NAMES[each] for each in _NAMES if each in kinds]
+        raise ValueError(f"{key} is {' or '.join(names)}, not {text!r}")
+    return value
+
+
+def _is(value: Any, kind: Any) -> bool:
+    if kind in (int, float):
+        return isinstance(value, int | kind) and not isinstance(value, bool)
+    return isinstance(value, bool if kind is bool else tuple)
+
+
+def _parsed(text: str) -> Any:
     try:
         value = json.loads(text)
     except ValueError:

@@ -83,6 +83,51 @@ class CutAfterBytes:
         return undo
 
 
+@dataclass(frozen=True, slots=True)
+class ResetConnections:
+    """Connections to the broker end with RST: the open ones at once, and each new one when it is accepted, until the
+    fault is taken back; with `once` the open ones only."""
+
+    node: int
+    once: bool = False
+
+    def claims(self) -> frozenset[str]:
+        return frozenset() if self.once else claims_of_node(self.node, "resets")
+
+    async def apply(self, board: Switchboard) -> Undo:
+        lines = lines_of(board, self.node)
+        for line in lines:
+            line.resets = line.resets or not self.once
+            line.reset()
+
+        async def undo() -> None:
+            for line in lines:
+                line.resets = line.resets and self.once
+
+        return undo
+
+
+@dataclass(frozen=True, slots=True)
+class HalfOpen:
+    """The connections to the broker that are open now lose their other end, as when a NAT or firewall forgets them: they
+    stay open for the clients, and nothing passes in them any more, also after the fault is taken back. New connections
+    work."""
+
+    node: int
+
+    def claims(self) -> frozenset[str]:
+        return frozenset()
+
+    async def apply(self, board: Switchboard) -> Undo:
+        for line in lines_of(board, self.node):
+            line.abandon()
+        return _nothing
+
+
+async def _nothing() -> None:
+    """What has happened to connections cannot be taken back."""
+
+
 def _hold(board: Switchboard, node: int, *, requests: bool) -> Undo:
     lines = lines_of(board, node)
     for line in lines:

@@ -24,7 +24,7 @@ class CutLimit:
 class Line:
     """`accepted` counts accepted connections, `targets` are the targets of the next ones (none: closed at once). While
     it is `held` nothing is passed on, while it is `mute` nothing from the target is, while it `resets` new connections
-    get RST. With `rewrite` new connections
+    get a TCP reset. With `rewrite` new connections
     pass a Kafka proxy. With `rules` (set it before the first connection) every request is looked at, and `rewrite`
     applies to open connections too."""
 
@@ -108,7 +108,7 @@ class Line:
             relay.cut()
 
     def reset(self) -> None:
-        """Ends the open connections with RST."""
+        """Ends the open connections with a TCP reset."""
         for relay in tuple(self.relays):
             relay.reset()
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from signalbox.testing.switchboard_line import CutLimit, Line
 
 _HIGH_WATER_BYTES = 1 << 20
-_LINGER_ZERO = struct.pack("ii", 1, 0)  # closing sends RST
+_LINGER_ZERO = struct.pack("ii", 1, 0)  # closing is a TCP reset
 
 
 class _Direction:
@@ -192,7 +192,7 @@ class Relay(asyncio.Protocol):
         self._to_caller.flow()
 
     def reset(self) -> None:
-        """Closes both sides at once, that of the caller with RST."""
+        """Closes both sides at once, that of the caller with a TCP reset."""
         if self._caller is not None and not self._caller.is_closing():
             self._caller.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO)
         self.cut()

@@ -10,6 +10,7 @@ from signalbox.testing.faults import (
     AnswerWithError,
     BalanceAddress,
     Delay,
+    DropRequest,
     Fault,
     RewriteMetadata,
     SendElsewhere,
@@ -17,6 +18,7 @@ from signalbox.testing.faults import (
     WrongCluster,
     parse_fault,
 )
+from signalbox.testing.faults.fault_text import text_of
 
 pytestmark = pytest.mark.spec("R7")
 
@@ -29,7 +31,9 @@ pytestmark = pytest.mark.spec("R7")
         ("SendElsewhere node=1 to=2", SendElsewhere(1, 2)),
         ("WrongCluster node=1 cluster_id=7", WrongCluster(1, "7")),
         ("Delay node=1 delay_ms=5", Delay(1, 5)),
+        ("DropRequest api=Fetch times=all", DropRequest(api="Fetch", times=None)),
         ("BalanceAddress node=1 over=[1,2]", BalanceAddress(1, (1, 2))),
+        ("BalanceAddress node=1 over=1,2", BalanceAddress(1, (1, 2))),
         (
             "AnswerWithError api=Produce error=NOT_LEADER_OR_FOLLOWER times=null client_id='my client'",
             AnswerWithError(api="Produce", error="NOT_LEADER_OR_FOLLOWER", times=None, client_id="my client"),
@@ -42,6 +46,12 @@ pytestmark = pytest.mark.spec("R7")
 )
 def test_a_line_is_a_fault(text: str, fault: Fault) -> None:
     assert parse_fault(text) == fault
+    assert parse_fault(text_of(fault)) == fault
+
+
+def test_the_text_of_a_fault_has_no_defaults() -> None:
+    assert text_of(SwapAddresses(1, 2)) == "SwapAddresses one=1 other=2"
+    assert text_of(SendElsewhere(1, ("host", 9), cut=False)) == "SendElsewhere node=1 to=host:9 cut=false"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +65,7 @@ def test_a_line_is_a_fault(text: str, fault: Fault) -> None:
         ("SwapAddresses one=1 other=2 cut=1", "cut is true or false, not '1'"),
         ("Delay node=1 delay_ms=soon", "delay_ms is a number, not 'soon'"),
         ("SendElsewhere node=1 to=there", "to is a whole number or host:port, not 'there'"),
-        ("BalanceAddress node=1 over=2", "over is a list of numbers as .1,2., not '2'"),
+        ("BalanceAddress node=1 over=x", "over is a list of numbers, as 1,2, not 'x'"),
         ("SwapAddresses one=1", "missing 1 required positional argument: 'other'"),
         ("DropRequest api=Nothing", "no API 'Nothing'"),
         ("Stall node='1", "No closing quotation"),

@@ -1,8 +1,8 @@
 """What a fault is, and the lines of the switchboard that it changes.
 
 Two lines lead to each broker: its advertised address, which Metadata has, and an address for bootstrap.servers. A fault
-of an address concerns the advertised one, unless `bootstrap` is true; a fault of a broker concerns both. In a cluster of
-`signalbox up --drill` the advertised address is the only one.
+of an address concerns the advertised one, unless `bootstrap` is true; a fault of a broker concerns both. In a cluster
+of `signalbox up --drill` the advertised address is the only one.
 Lines in front of TLS have no rules: their bytes cannot be read.
 """
 

@@ -1,6 +1,6 @@
 """Faults as text, for programs in any language: a name and its fields, `SwapAddresses one=1 other=2`.
 
-Values are JSON where they can be (`first=3`, `over=[1,2]`), an address (`to=127.0.0.1:9092`), or text (`api=Produce`).
+Values are JSON where they can be (`first=3`, `over=1,2`), an address (`to=127.0.0.1:9092`), or text (`api=Produce`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from types import UnionType
 from typing import Any, get_args, get_type_hints
 
@@ -48,7 +48,7 @@ _NAMES: dict[Any, str] = {
     float: "a number",
     bool: "true or false",
     Target: "host:port",
-    Sequence[int]: "a list of numbers as [1,2]",
+    Sequence[int]: "a list of numbers, as 1,2",
 }
 
 
@@ -79,6 +79,29 @@ def fault_of(name: str, values: Mapping[str, str]) -> Fault:
     return fault
 
 
+def text_of(fault: Fault) -> str:
+    """The text of a fault, without the fields that have their defaults."""
+    declared: Any = fault
+    values = {each.name: getattr(fault, each.name) for each in fields(declared)}
+    given = [f"{each.name}={_shown(values[each.name])}" for each in fields(declared) if _differs(each, values)]
+    return shlex.join([type(fault).__name__, *given])
+
+
+def _differs(each: Field[Any], values: Mapping[str, Any]) -> bool:
+    default = each.default if each.default_factory is MISSING else each.default_factory()
+    return bool(values[each.name] != default)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
+        return f"{value[0]}:{value[1]}"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return json.dumps(value, separators=(",", ":"))
+
+
 def _value(key: str, text: str, kind: Any) -> Any:
     """The value of a field; ValueError if it is not of its kind."""
     kinds = set(get_args(kind)) if isinstance(kind, UnionType) else {kind}
@@ -86,7 +109,9 @@ def _value(key: str, text: str, kind: Any) -> Any:
         return None
     if str in kinds:
         return text
-    value = _parsed(text)
+    if type(None) in kinds and text == "all":
+        return None
+    value = _parsed(text if Sequence[int] not in kinds or text.startswith("[") else f"[{text}]")
     if kinds & _NAMES.keys() and not any(_is(value, each) for each in kinds):
         names = [_NAMES[each] for each in _NAMES if each in kinds]
         raise ValueError(f"{key} is {' or '.join(names)}, not {text!r}")

@@ -85,7 +85,7 @@ class CutAfterBytes:
 
 @dataclass(frozen=True, slots=True)
 class ResetConnections:
-    """Connections to the broker end with RST: the open ones at once, and each new one when it is accepted, until the
+    """Connections to the broker end with a TCP reset: the open ones at once, and each new one when it is accepted, until the
     fault is taken back; with `once` the open ones only."""
 
     node: int
@@ -109,9 +109,9 @@ class ResetConnections:
 
 @dataclass(frozen=True, slots=True)
 class HalfOpen:
-    """The connections to the broker that are open now lose their other end, as when a NAT or firewall forgets them: they
-    stay open for the clients, and nothing passes in them any more, also after the fault is taken back. New connections
-    work."""
+    """The connections to the broker that are open now lose their other end, as when a NAT or firewall forgets them:
+    they stay open for the clients, and nothing passes in them any more, also after the fault is taken back. New
+    connections work."""
 
     node: int
 

@@ -67,6 +67,8 @@ def test_faults_are_applied_listed_and_cleared(folder: Path) -> None:
         (["answer-as-node", "1", "7"], "WrongNode node=1 is_node=7"),
         (["answer-as-cluster", "1", "other"], "WrongCluster node=1 cluster_id=other"),
         (["cap-api-versions", "1", "3"], "CapApiVersions node=1 version=3"),
+        (["cap-versions", "1", "Fetch", "11"], "CapVersions node=1 api=Fetch highest=11"),
+        (["throttle", "Fetch", "500", "--topic", "t"], "Throttle api=Fetch topic=t throttle_ms=500"),
         (["rewrite-metadata", "1,2", "--hidden", "3"], "RewriteMetadata nodes=1,2 hidden=3"),
     ],
 )
@@ -82,6 +84,9 @@ def test_each_command_is_a_fault(folder: Path, arguments: list[str], fault: str)
         (["swap", "one", "2"], "one is a whole number, not 'one'"),
         (["answer", "Produced", "NONE"], "there is no API 'Produced'; names are those of Kafka"),
         (["answer", "Produce", "NOPE"], "there is no error 'NOPE'; names are those of Kafka"),
+        (["answer", "Heartbeat", "NONE", "--topic", "t"], "Heartbeat requests have no topics: leave out topic=t"),
+        (["throttle", "SaslHandshake", "5"], "SaslHandshake responses have no throttle time"),
+        (["move-coordinator"], "a coordinator has a group or a transactional_id: give one of them"),
         (["clear", "5"], "there is no fault 5; applied are: none"),
         (["swap", "1"], "OTHER"),
     ],

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from signalbox.client import ProducerSettings, SyncClient
+from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
 from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -18,9 +21,10 @@ from signalbox.testing.faults import (
     DropRequest,
     Fault,
     StallResponse,
+    Throttle,
 )
 from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
-from tests.testing.faults.probes import HURRIED, ask
+from tests.testing.faults.probes import HURRIED, ask, metadata_of
 
 pytestmark = pytest.mark.spec("R7")
 
@@ -103,6 +107,100 @@ def test_an_idempotent_producer_stores_a_record_once(kafka_cluster: KafkaCluster
     with SyncClient(settings) as client, client.producer() as producer, kafka_cluster.faults(fault):
         producer.send(kafka_topic, b"once", partition=0).result(60)
     assert [record.value for record in kafka_cluster.topics.records(kafka_topic)[0]] == [b"once"]
+
+
+@pytest.fixture
+def other_topic(kafka_cluster: KafkaCluster, kafka_topic: str) -> str:
+    kafka_cluster.topics.create(f"{kafka_topic}-other")
+    return f"{kafka_topic}-other"
+
+
+def test_records_of_one_topic_get_an_error(kafka_cluster: KafkaCluster, kafka_topic: str, other_topic: str) -> None:
+    """confluent-kafka sends the records of both topics in one request to broker 1, its leader."""
+    results: dict[str, str | None] = {}
+    config = {**kafka_cluster.client_config().librdkafka(), "linger.ms": 200}
+    producer = Producer(config)
+    for topic in (kafka_topic, other_topic):
+        producer.produce(topic, b"first", partition=0)
+    producer.flush(60)
+    fault = AnswerWithError(api="Produce", error="TOPIC_AUTHORIZATION_FAILED", topic=kafka_topic, times=None)
+    with kafka_cluster.faults(fault):
+        for topic in (kafka_topic, other_topic):
+            producer.produce(
+                topic,
+                b"second",
+                partition=0,
+                on_delivery=lambda error, message: results.update({message.topic(): error and error.name()}),
+            )
+        assert producer.flush(60) == 0
+    assert results == {kafka_topic: "TOPIC_AUTHORIZATION_FAILED", other_topic: None}
+    stored = [len(kafka_cluster.topics.records(topic)[0]) for topic in (kafka_topic, other_topic)]
+    assert stored == [1, 2]
+
+
+def test_metadata_of_all_topics_has_an_error_for_one(
+    kafka_cluster: KafkaCluster, kafka_topic: str, other_topic: str
+) -> None:
+    fault = AnswerWithError(api="Metadata", error="LEADER_NOT_AVAILABLE", topic=kafka_topic, times=None)
+    with kafka_cluster.faults(fault):
+        topics = {row.name: row for row in metadata_of(kafka_cluster.advertised(2)).topics}
+        assert (topics[kafka_topic].error_code, topics[kafka_topic].partitions) == (Error.LEADER_NOT_AVAILABLE, [])
+        assert topics[other_topic].error_code == Error.NONE
+    assert not any(row.error_code for row in metadata_of(kafka_cluster.advertised(2)).topics)
+
+
+def test_a_consumer_with_a_fetch_session_gets_an_error_for_one_topic(
+    kafka_cluster: KafkaCluster, kafka_topic: str, other_topic: str
+) -> None:
+    partitions = {TopicPartition(topic, 0): 0 for topic in (kafka_topic, other_topic)}
+    settings = kafka_cluster.client_config().settings()
+    with SyncClient(settings) as client, client.producer() as producer, client.consumer() as consumer:
+        consumer.assign(partitions)
+
+        def received(count: int) -> list[str]:
+            topics: list[str] = []
+            while len(topics) < count:
+                topics += [record.topic for record in consumer.poll(100)]
+            return sorted(topics)
+
+        for topic in (kafka_topic, other_topic):
+            producer.send(topic, b"first", partition=0).result(60)
+        assert received(2) == sorted([kafka_topic, other_topic])
+        fault = AnswerWithError(api="Fetch", error="NOT_LEADER_OR_FOLLOWER", topic=kafka_topic, times=None)
+        with kafka_cluster.faults(fault):
+            producer.send(other_topic, b"answers the request that waits", partition=0).result(60)
+            assert received(1) == [other_topic]
+            for topic in (kafka_topic, other_topic):
+                producer.send(topic, b"second", partition=0).result(60)
+            assert received(1) == [other_topic]
+        assert received(1) == [kafka_topic]
+
+
+def test_a_response_with_a_throttle_time(kafka_cluster: KafkaCluster) -> None:
+    with kafka_cluster.faults(Throttle(api="Metadata", throttle_ms=70)):
+        first, second = ask(kafka_cluster.advertised(1), METADATA, METADATA)
+    assert (first.throttle_time_ms, second.throttle_time_ms) == (70, 0)
+
+
+def test_an_error_can_be_late(kafka_cluster: KafkaCluster) -> None:
+    fault = AnswerWithError(api="DescribeCluster", error="UNKNOWN_SERVER_ERROR", delay_ms=80)
+    with kafka_cluster.faults(fault):
+        began = time.monotonic()
+        [response] = ask(kafka_cluster.advertised(1), CLUSTER)
+    assert response.error_code == Error.UNKNOWN_SERVER_ERROR
+    assert time.monotonic() - began >= 0.08
+
+
+@pytest.mark.parametrize(
+    ("fault", "fields", "text"),
+    [
+        (StallResponse, {"api": "Heartbeat", "topic": "t"}, "Heartbeat requests have no topics"),
+        (Throttle, {"api": "SaslHandshake", "throttle_ms": 5}, "SaslHandshake responses have no throttle time"),
+    ],
+)
+def test_what_an_api_does_not_have_is_named(fault: Any, fields: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        fault(**fields)
 
 
 @pytest.mark.kafka_cluster(brokers=1, security="SSL")

@@ -33,7 +33,7 @@ FAULT_COMMANDS = (
     FaultCommand("blackhole", "Stall", "Connections to a broker are accepted, and no byte passes."),
     FaultCommand("mute", "DropResponses", "Requests reach a broker, and no byte of its responses arrives."),
     FaultCommand("half-open", "HalfOpen", "Open connections to a broker lose their other end and stay silent."),
-    FaultCommand("reset", "ResetConnections", "Connections to a broker end with a TCP reset."),
+    FaultCommand("reset", "ResetConnections", "Connections to a broker are reset, the open ones and each new one."),
     FaultCommand("delay", "Delay", "Every byte to and from a broker is late."),
     FaultCommand("cut-after", "CutAfterBytes", "Each connection to a broker is cut after so many bytes."),
     FaultCommand(
@@ -43,6 +43,7 @@ FAULT_COMMANDS = (
         "Example: signalbox drill answer Produce NOT_LEADER_OR_FOLLOWER --times 3",
     ),
     FaultCommand("delay-response", "DelayResponse", "Responses of an API are late."),
+    FaultCommand("throttle", "Throttle", "Responses of an API say that the client is to wait, as over a quota."),
     FaultCommand("drop-response", "StallResponse", "The broker handles requests of an API; no response arrives."),
     FaultCommand("drop-request", "DropRequest", "The broker does not get requests of an API; no response arrives."),
     FaultCommand("cut-request", "CutBeforeRequest", "The connection is cut before the broker gets the request."),
@@ -50,7 +51,22 @@ FAULT_COMMANDS = (
     FaultCommand("answer-as-node", "WrongNode", "At the address of a broker is another node, as ApiVersions shows."),
     FaultCommand("answer-as-cluster", "WrongCluster", "A broker belongs to another cluster, as its responses show."),
     FaultCommand("cap-api-versions", "CapApiVersions", "ApiVersions 5 is hidden, as by an older proxy.", ("version",)),
+    FaultCommand("cap-versions", "CapVersions", "A broker serves fewer versions of an API, as another release does."),
     FaultCommand("rewrite-metadata", "RewriteMetadata", "Metadata with other addresses, or without some brokers."),
+    FaultCommand(
+        "move-leader",
+        "MoveLeader",
+        "Another broker leads a partition.",
+        own_help=(("topic", "The topic."), ("to", "Id of the new leader; default: one of those in sync.")),
+    ),
+    FaultCommand(
+        "move-coordinator",
+        "MoveCoordinator",
+        "Another broker coordinates a group, or the transactions of a producer.\n\n"
+        "Example: signalbox drill move-coordinator --group payments",
+        own_help=(("to", "Id of the new coordinator; default: one of those in sync."),),
+    ),
+    FaultCommand("fence", "FenceProducer", "A producer is fenced, and its open transaction is aborted."),
 )
 
 app = typer.Typer(help="Faults of the cluster of `up --drill`: apply, list, clear.", no_args_is_help=True)

@@ -21,7 +21,7 @@ from signalbox.testing.faults import FAULTS
 _FIELD_HELP = {
     "api": "Name of the API in Kafka: Produce, Fetch, FindCoordinator.",
     "client_id": "Only requests of this client id.",
-    "delay_ms": "Milliseconds.",
+    "delay_ms": "Milliseconds by which it is late.",
     "error": "Name of the error in Kafka: NOT_LEADER_OR_FOLLOWER.",
     "first": "Number of the first request that is concerned, counted from 1.",
     "node": "Id of the broker.",
@@ -39,6 +39,13 @@ _FIELD_HELP = {
     "version": "The highest version of ApiVersions: 3 or 4.",
     "nodes": "Ids of the brokers whose responses are changed, as 1,2.",
     "hidden": "Ids of brokers that the responses leave out, as 3.",
+    "topic": "Only requests that name this topic.",
+    "partition": "Number of the partition.",
+    "group": "Id of the group.",
+    "transactional_id": "The transactional id of the producer.",
+    "throttle_ms": "Milliseconds that the client is to wait.",
+    "highest": "The highest version; -1: the API is not known.",
+    "lowest": "The lowest version (default: 0).",
     "addresses": 'Addresses in place of the advertised ones: \'{"1": ["host", 9092]}\'.',
 }
 
@@ -110,7 +117,7 @@ _WORDS: dict[str, Callable[[], list[str]]] = {
     "api": lambda: [row.name for row in API_TABLE.values()],
     "error": lambda: list(Error.__members__),
 }
-_NAMES = {"version": "highest"}  # every command has an option --version
+_NAMES = {"version": "limit"}  # every command has an option --version
 _FIELDS = {name: field for field, name in _NAMES.items()}
 _OPPOSITES = {"cut": "--keep-connections", "of_responses": "--of-requests"}
 

@@ -50,8 +50,10 @@ class DrillRelays:
 
         with ExitStack() as stack:
             board = stack.enter_context(SwitchboardThread())
+            board.reach_brokers_at(self.kit_bootstrap)
+            topic_names: dict[bytes, str] = {}
             for node, ports in self._ports.items():
-                rules = LineRules() if self._reads_requests else None
+                rules = LineRules(topic_names=topic_names) if self._reads_requests else None
                 board.add_line(address_line(node), (_HOST, ports.client), ports.advertised, rules)
             stack.enter_context(ControlSocket(self._folder, FaultControl(board).execute))
             self._stack = stack.pop_all()

@@ -46,8 +46,8 @@ class FaultControl:
                     return self._list()
                 case {"do": "clear"}:
                     return self._clear(request.get("numbers") or list(self._applied))
-        except (ValueError, ClientFailure, KafkaError) as error:
-            return {"error": str(error)}
+        except (ValueError, ClientFailure, KafkaError, TimeoutError) as error:
+            return {"error": str(error) or "the brokers have not done it in a minute"}
         return {"error": f"there is no such request: {request}"}
 
     def _apply(self, name: str, values: Mapping[str, str]) -> JsonObject:

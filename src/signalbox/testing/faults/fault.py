@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Line
 from signalbox.testing.wire.request_rule import LineRules
@@ -36,6 +37,18 @@ class Fault(Protocol):
 def address_line(node: int, bootstrap: bool = False) -> str:
     """The name of the line at a broker's advertised address, or at its bootstrap address."""
     return f"bootstrap-{node}" if bootstrap else f"{_ADDRESS_LINE}{node}"
+
+
+def key_of(api: str) -> ApiKey:
+    """The key of an API; ValueError for a name that Kafka does not have."""
+    for key, row in API_TABLE.items():
+        if row.name == api:
+            return ApiKey(key)
+    raise ValueError(f"there is no API {api!r}; names are those of Kafka, as Produce or FindCoordinator")
+
+
+async def nothing() -> None:
+    """For what has happened and cannot be taken back."""
 
 
 def line_at(board: Switchboard, node: int, bootstrap: bool = False) -> Line:

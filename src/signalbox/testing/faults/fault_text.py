@@ -12,7 +12,7 @@ from dataclasses import MISSING, Field, fields
 from types import UnionType
 from typing import Any, get_args, get_type_hints
 
-from signalbox.testing.faults import address_faults, identity_faults, request_faults, stream_faults
+from signalbox.testing.faults import address_faults, broker_faults, identity_faults, request_faults, stream_faults
 from signalbox.testing.faults.fault import Fault
 from signalbox.testing.switchboard_line import Target
 
@@ -31,6 +31,7 @@ FAULTS: dict[str, type[Any]] = {
         stream_faults.HalfOpen,
         request_faults.AnswerWithError,
         request_faults.DelayResponse,
+        request_faults.Throttle,
         request_faults.StallResponse,
         request_faults.DropRequest,
         request_faults.CutBeforeRequest,
@@ -38,7 +39,11 @@ FAULTS: dict[str, type[Any]] = {
         identity_faults.WrongNode,
         identity_faults.WrongCluster,
         identity_faults.CapApiVersions,
+        identity_faults.CapVersions,
         identity_faults.RewriteMetadata,
+        broker_faults.MoveLeader,
+        broker_faults.MoveCoordinator,
+        broker_faults.FenceProducer,
     )
 }
 """Every fault by its name."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from signalbox.testing.faults.fault import Undo, claims_of_node, lines_of, rules_of
+from signalbox.protocol.api_table import ApiKey
+from signalbox.testing.faults.fault import Undo, claims_of_node, key_of, lines_of, rules_of
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Target
 from signalbox.testing.switchboard_rewrite import WireRewrite
@@ -67,6 +68,40 @@ class CapApiVersions:
 
     async def apply(self, board: Switchboard) -> Undo:
         return _rewrite(board, [self.node], WireRewrite(api_versions_max=self.version))
+
+
+@dataclass(frozen=True, slots=True)
+class CapVersions:
+    """The broker serves an API up to version `highest` and from `lowest` on, as an older or newer release does: that is
+    what its ApiVersions says, and a request of another version ends the connection. With `highest` -1 it does not know
+    the API. Open connections are cut, so that clients ask for the versions again."""
+
+    node: int
+    api: str
+    highest: int
+    lowest: int = 0
+
+    def __post_init__(self) -> None:
+        if key_of(self.api) == ApiKey.API_VERSIONS:
+            raise ValueError("versions of ApiVersions are limited by CapApiVersions")
+
+    def claims(self) -> frozenset[str]:
+        return claims_of_node(self.node, f"versions of {self.api}")
+
+    async def apply(self, board: Switchboard) -> Undo:
+        lines, rules, key = lines_of(board, self.node), rules_of(board, self.node), key_of(self.api)
+        for each in rules:
+            each.versions[key] = self.lowest, self.highest
+        for line in lines:
+            line.sever()
+
+        async def undo() -> None:
+            for each in rules:
+                del each.versions[key]
+            for line in lines:
+                line.sever()
+
+        return undo
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from signalbox.testing.faults.fault import Undo, claims_of_node, lines_of
+from signalbox.testing.faults.fault import Undo, claims_of_node, lines_of, nothing
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import CutLimit
 
@@ -85,8 +85,8 @@ class CutAfterBytes:
 
 @dataclass(frozen=True, slots=True)
 class ResetConnections:
-    """Connections to the broker end with a TCP reset: the open ones at once, and each new one when it is accepted, until the
-    fault is taken back; with `once` the open ones only."""
+    """Connections to the broker end with a TCP reset: the open ones at once, and each new one when it is accepted,
+    until the fault is taken back; with `once` the open ones only."""
 
     node: int
     once: bool = False
@@ -121,11 +121,7 @@ class HalfOpen:
     async def apply(self, board: Switchboard) -> Undo:
         for line in lines_of(board, self.node):
             line.abandon()
-        return _nothing
-
-
-async def _nothing() -> None:
-    """What has happened to connections cannot be taken back."""
+        return nothing
 
 
 def _hold(board: Switchboard, node: int, *, requests: bool) -> Undo:

@@ -31,6 +31,7 @@ from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_line import Target
 from signalbox.testing.switchboard_thread import SwitchboardThread
 from signalbox.testing.wire.request_rule import LOG_LENGTH, LineRules, SeenRequest
+from signalbox.testing.wire.topic_entries import TopicNames
 
 _SHOWN_REQUESTS = 20
 
@@ -49,6 +50,7 @@ class KafkaCluster:
         self._stack = ExitStack()
         self._ports: dict[int, dict[str, int]] = {}
         self._log: deque[SeenRequest] = deque(maxlen=LOG_LENGTH)
+        self._topic_names: TopicNames = {}
         self._certificates: CertificateFiles | None = None
 
     def __enter__(self) -> Self:
@@ -67,6 +69,7 @@ class KafkaCluster:
             self._faults = FaultSet(self.switchboard)
             ports = free_ports(len(LISTENERS) * self.options.brokers)
             per_broker = {node_id: self._add_broker(node_id, ports) for node_id in self.node_ids}
+            self.switchboard.reach_brokers_at(self._kit_addresses())
             self.brokers = self._made(folder, per_broker)
             stack.callback(self.brokers.stop)
             self.brokers.start()
@@ -171,7 +174,7 @@ class KafkaCluster:
         return of_broker(self._ports[node_id], self._add_line(address_line(node_id), node_id))
 
     def _add_line(self, name: str, node_id: int) -> Target:
-        rules = LineRules(log=self._log) if not self.options.has_tls else None
+        rules = LineRules(log=self._log, topic_names=self._topic_names) if not self.options.has_tls else None
         return self.switchboard.add_line(name, self.target(node_id), rules=rules)
 
     def _kit_addresses(self) -> str:

@@ -13,8 +13,9 @@ from signalbox.testing.switchboard_rewrite import RewritingSession
 from signalbox.testing.wire.rule_session import RuleSession, Step
 
 if TYPE_CHECKING:
-    from signalbox.testing.switchboard_line import CutLimit, Line
+    from signalbox.testing.switchboard_line import CutLimit, Line, LineTls
 
+CERTIFIED_HOST = "localhost"
 _HIGH_WATER_BYTES = 1 << 20
 _LINGER_ZERO = struct.pack("ii", 1, 0)  # closing is a TCP reset
 
@@ -92,7 +93,8 @@ class Relay(asyncio.Protocol):
 
     def __init__(self, line: Line) -> None:
         self._line = line
-        self._rules = RuleSession(line.name, line.rules) if line.rules is not None else None
+        self._rules = RuleSession(line.name, line.rules) if line.rules is not None and line.reads else None
+        self._tls = line.tls if line.reads else None
         rewrite = line.rewrite if self._rules is None else None
         self._session = RewritingSession(rewrite) if rewrite is not None else None
         self._caller: asyncio.Transport | None = None
@@ -111,6 +113,8 @@ class Relay(asyncio.Protocol):
         if self._line.resets:
             self.reset()
             return
+        if self._tls is not None:
+            transport.pause_reading()  # what has arrived is for the TLS handshake
         self._connecting = asyncio.get_running_loop().create_task(self._dial())
 
     async def _dial(self) -> None:
@@ -119,15 +123,27 @@ class Relay(asyncio.Protocol):
             self.cut()
             return
         loop = asyncio.get_running_loop()
+        to_target = {"ssl": self._tls.to_target, "server_hostname": CERTIFIED_HOST} if self._tls is not None else {}
         try:
-            transport, _ = await loop.create_connection(lambda: _TargetSide(self), *address)
-        except OSError:
+            if self._tls is not None:
+                await self._accept_tls(self._tls)
+            transport, _ = await loop.create_connection(lambda: _TargetSide(self), *address, **to_target)
+        except OSError:  # ssl.SSLError is one
             self.cut()
             return
         transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
         self._target = transport
         self._to_target.to = transport
         self._to_target.flow()
+
+    async def _accept_tls(self, tls: LineTls) -> None:
+        """Continues with the caller behind TLS. OSError."""
+        assert self._caller is not None
+        loop = asyncio.get_running_loop()
+        secured = await loop.start_tls(self._caller, self, tls.to_caller, server_side=True)
+        if secured is None:
+            raise ConnectionAbortedError("the caller has gone during the TLS handshake")
+        self._caller = self._to_caller.to = secured
 
     def data_received(self, data: bytes) -> None:
         if self._abandoned:
@@ -141,7 +157,12 @@ class Relay(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         self._to_target.put(b"")
-        return True
+        return self.stays_half_open
+
+    @property
+    def stays_half_open(self) -> bool:
+        """Whether a side that has sent its last byte can still receive: not with TLS."""
+        return self._tls is None
 
     def connection_lost(self, error: Exception | None) -> None:
         self.cut()
@@ -239,7 +260,7 @@ class _TargetSide(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         self._relay.on_target_data(b"")
-        return True
+        return self._relay.stays_half_open
 
     def connection_lost(self, error: Exception | None) -> None:
         if error is not None:

@@ -10,6 +10,7 @@ from confluent_kafka import Producer
 
 from signalbox.client import ProducerSettings, SyncClient
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
 from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -22,9 +23,11 @@ from signalbox.testing.faults import (
     Fault,
     StallResponse,
     Throttle,
+    WrongNode,
 )
-from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
+from signalbox.testing.kafka_cluster.kafka_cluster import ClusterPool, KafkaCluster
 from tests.testing.faults.probes import HURRIED, ask, metadata_of
+from tests.waiting import until
 
 pytestmark = pytest.mark.spec("R7")
 
@@ -203,7 +206,46 @@ def test_what_an_api_does_not_have_is_named(fault: Any, fields: dict[str, Any], 
         fault(**fields)
 
 
+@pytest.mark.parametrize("client", ["signalbox", "librdkafka"])
+@pytest.mark.parametrize("security", ["SASL_PLAINTEXT", "SASL_SSL", "SSL"])
+def test_with_sasl_and_tls(kafka_clusters: ClusterPool, security: str, client: str) -> None:
+    cluster = kafka_clusters.get(brokers=1, security=security)
+    topic = f"{security}-{client}"
+    cluster.topics.create(topic)
+    cluster.forget_requests()
+    send = {"signalbox": send_by_signalbox, "librdkafka": send_by_librdkafka}[client]
+    send(cluster, topic, b"before")
+    fault = AnswerWithError(api="Produce", error="NOT_ENOUGH_REPLICAS", topic=topic, times=2)
+    with cluster.faults(fault, CutAfterRequest(api="Metadata")):
+        send(cluster, topic, b"meanwhile")
+        produced = [request for request in cluster.requests() if request.api == ApiKey.PRODUCE]
+        assert len(produced) >= 3
+    send(cluster, topic, b"after")
+    assert [record.value for record in cluster.topics.records(topic)[0]] == [b"before", b"meanwhile", b"after"]
+
+
+def send_by_signalbox(cluster: KafkaCluster, topic: str, value: bytes) -> None:
+    with SyncClient(cluster.client_config().settings()) as client, client.producer() as producer:
+        producer.send(topic, value, partition=0).result(60)
+
+
+def send_by_librdkafka(cluster: KafkaCluster, topic: str, value: bytes) -> None:
+    producer = Producer({**cluster.client_config().librdkafka(), "retry.backoff.ms": 10, "log_level": 0})
+    producer.produce(topic, value, partition=0)
+    assert producer.flush(60) == 0
+
+
 @pytest.mark.kafka_cluster(brokers=1, security="SSL")
-def test_requests_in_tls_cannot_be_read(kafka_cluster: KafkaCluster) -> None:
-    with pytest.raises(ValueError, match="use TLS"):
-        kafka_cluster.faults(DropRequest(api="Produce"))
+def test_tls_passes_as_it_is_when_no_fault_reads_requests(kafka_cluster: KafkaCluster, kafka_topic: str) -> None:
+    settings = kafka_cluster.client_config().settings()
+    with SyncClient(settings) as client, client.producer() as producer:
+        producer.send(kafka_topic, b"first", partition=0).result(60)
+        line = kafka_cluster.switchboard.line("broker-1")
+        assert (line.reads, kafka_cluster.requests()) == (False, [])
+        with kafka_cluster.faults(WrongNode(1, is_node=7)):
+            assert line.reads
+            late = producer.send(kafka_topic, b"late", partition=0)
+            until(lambda: any(request.node_id == 1 for request in kafka_cluster.requests()))
+            assert not late.done()
+        late.result(60)
+        assert not line.reads

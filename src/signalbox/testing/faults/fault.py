@@ -3,7 +3,7 @@
 Two lines lead to each broker: its advertised address, which Metadata has, and an address for bootstrap.servers. A fault
 of an address concerns the advertised one, unless `bootstrap` is true; a fault of a broker concerns both. In a cluster
 of `signalbox up --drill` the advertised address is the only one.
-Lines in front of TLS have no rules: their bytes cannot be read.
+Lines in front of TLS pass its bytes as they are, until a fault reads requests: then clients have TLS with the line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Protocol
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Line
-from signalbox.testing.wire.request_rule import LineRules
 
 _ADDRESS_LINE = "broker-"
 Undo = Callable[[], Awaitable[None]]
@@ -79,13 +78,26 @@ def claims_of_node(node: int, setting: str) -> frozenset[str]:
     return frozenset({f"{address_line(node, bootstrap)}: {setting}" for bootstrap in (False, True)})
 
 
-def rules_of(board: Switchboard, node: int | None) -> list[LineRules]:
-    """The rules of a broker's lines, of all brokers' lines if `node` is None. ValueError if clients use TLS."""
+class Readers:
+    """The rules of lines whose requests are read for a fault. `release` ends that."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        """ValueError if clients use TLS, and the lines have no certificate of the brokers."""
+        self._lines = lines
+        self.rules = [line.rules for line in lines if line.rules is not None]
+        if len(self.rules) != len(lines):
+            raise ValueError(
+                "the fault reads requests, and clients of this cluster use TLS: take PLAINTEXT or SASL_PLAINTEXT"
+            )
+        for line in lines:
+            line.begin_reading()
+
+    def release(self) -> None:
+        for line in self._lines:
+            line.end_reading()
+
+
+def readers_of(board: Switchboard, node: int | None) -> Readers:
+    """The lines of a broker, of all brokers if `node` is None."""
     nodes = node_ids(board) if node is None else [node]
-    found = [line.rules for each in nodes for line in lines_of(board, each)]
-    rules = [each for each in found if each is not None]
-    if len(rules) != len(found):
-        raise ValueError(
-            "the fault reads requests, and clients of this cluster use TLS: take PLAINTEXT or SASL_PLAINTEXT"
-        )
-    return rules
+    return Readers([line for each in nodes for line in lines_of(board, each)])

@@ -3,7 +3,8 @@
 Requests to the node (`node`, or every broker if it is None) are counted from 1 when the fault is applied, over all
 connections; the fault has the requests `first` to `first + times - 1`, all from `first` on if `times` is None. With
 `client_id` only this client's requests are counted, with `topic` only those that name the topic or whose fetch session
-has it. These faults read requests, so they need a listener without TLS.
+has it. With TLS open connections are cut when the fault is applied and when it is
+taken back: in between clients have their TLS with the line, which has the brokers' certificate.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from signalbox.protocol.error_table import Error
-from signalbox.testing.faults.fault import Undo, key_of, rules_of
+from signalbox.testing.faults.fault import Undo, key_of, readers_of
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.wire.request_rule import RequestRule, RuleAction
 from signalbox.testing.wire.response_edits import has_throttle_time
@@ -52,13 +53,14 @@ class _RequestFault:
         )
 
     async def apply(self, board: Switchboard) -> Undo:
-        rule, lines = self.rule(), rules_of(board, self.node)
-        for rules in lines:
+        rule, readers = self.rule(), readers_of(board, self.node)
+        for rules in readers.rules:
             rules.rules.append(rule)
 
         async def undo() -> None:
-            for rules in lines:
+            for rules in readers.rules:
                 rules.rules.remove(rule)
+            readers.release()
 
         return undo
 

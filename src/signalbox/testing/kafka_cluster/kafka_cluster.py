@@ -131,7 +131,8 @@ class KafkaCluster:
         return [node_id for node_id, broker in self.brokers.brokers.items() if not broker.running]
 
     def requests(self, client_id: str | None = None) -> list[SeenRequest]:
-        """The last 10,000 requests of clients (of one client) since `forget_requests`, in order. With TLS none."""
+        """The last 10,000 requests of clients (of one client) since `forget_requests`, in order. With TLS
+        those that passed while a fault read requests."""
         return [each for each in tuple(self._log) if client_id in (None, each.client_id)]
 
     def forget_requests(self) -> None:
@@ -174,8 +175,11 @@ class KafkaCluster:
         return of_broker(self._ports[node_id], self._add_line(address_line(node_id), node_id))
 
     def _add_line(self, name: str, node_id: int) -> Target:
-        rules = LineRules(log=self._log, topic_names=self._topic_names) if not self.options.has_tls else None
-        return self.switchboard.add_line(name, self.target(node_id), rules=rules)
+        rules = LineRules(log=self._log, topic_names=self._topic_names)
+        address = self.switchboard.add_line(name, self.target(node_id), rules=rules)
+        if self._certificates is not None:
+            self.switchboard.line(name).tls = self._certificates.line_tls()
+        return address
 
     def _kit_addresses(self) -> str:
         return ",".join(f"127.0.0.1:{ports['KIT']}" for ports in self._ports.values())

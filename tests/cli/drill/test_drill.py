@@ -103,5 +103,8 @@ def test_without_a_drill_the_folder_is_named(tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr) == (1, f"no cluster of `signalbox up --drill` runs in {tmp_path}\n")
 
 
-def test_every_fault_has_a_command() -> None:
+def test_every_fault_has_a_command_and_both_are_in_the_documentation() -> None:
     assert {row.fault for row in FAULT_COMMANDS} == set(FAULTS)
+    page = (Path(__file__).parents[3] / "docs" / "testing-your-client.md").read_text(encoding="utf-8")
+    assert [name for name in FAULTS if f"`{name}" not in page] == []
+    assert [row.name for row in FAULT_COMMANDS if f"`{row.name} " not in page] == []

@@ -50,7 +50,7 @@ def output_of(command: list[str], environment: dict[str, str]) -> str:
 def test_java(bootstrap: str, environment: dict[str, str]) -> None:
     command = [*provision.java(), "-cp", java_class(JAVA, "clients"), "LostAcknowledgement", bootstrap, "orders"]
     lines = output_of(command, environment).splitlines()
-    assert lines == ["1: CutAfterRequest api=Produce", "cleared: 1", "passed"]
+    assert [line.strip("0123456789: ") for line in lines] == ["CutAfterRequest api=Produce", "cleared", "passed"]
 
 
 def test_go(bootstrap: str, environment: dict[str, str]) -> None:
@@ -58,6 +58,4 @@ def test_go(bootstrap: str, environment: dict[str, str]) -> None:
     if program is None:
         pytest.skip("Go is not installed")
     lines = output_of([program, bootstrap, "payments"], environment).splitlines()
-    assert [line.partition(": ")[2] for line in lines[:1]] == ["MoveCoordinator group=payments"]
-    assert lines[-1] in ("passed", "cleared: 2")
-    assert "passed" in lines
+    assert [line.strip("0123456789: ") for line in lines] == ["MoveCoordinator group=payments", "passed", "cleared"]

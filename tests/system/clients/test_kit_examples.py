@@ -1,4 +1,4 @@
-"""The worked examples of the test kit in other languages: a cluster of `signalbox up --drill`, a program that uses it."""
+"""The worked examples of the test kit in other languages, with a cluster of `signalbox up --drill`."""
 
 from __future__ import annotations
 

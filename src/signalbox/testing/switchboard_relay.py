@@ -123,11 +123,16 @@ class Relay(asyncio.Protocol):
             self.cut()
             return
         loop = asyncio.get_running_loop()
-        to_target = {"ssl": self._tls.to_target, "server_hostname": CERTIFIED_HOST} if self._tls is not None else {}
+        tls = self._tls
         try:
-            if self._tls is not None:
-                await self._accept_tls(self._tls)
-            transport, _ = await loop.create_connection(lambda: _TargetSide(self), *address, **to_target)
+            if tls is not None:
+                await self._accept_tls(tls)
+            transport, _ = await loop.create_connection(
+                lambda: _TargetSide(self),
+                *address,
+                ssl=tls.to_target if tls is not None else None,
+                server_hostname=CERTIFIED_HOST if tls is not None else None,
+            )
         except OSError:  # ssl.SSLError is one
             self.cut()
             return

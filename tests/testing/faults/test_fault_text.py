@@ -59,7 +59,7 @@ def test_the_text_of_a_fault_has_no_defaults() -> None:
     [
         ("", "no fault ''; there are SwapAddresses"),
         ("Swap one=1", "no fault 'Swap'"),
-        ("SwapAddresses one=1 two=2", "SwapAddresses has the fields bootstrap, cut, one, other, not 'two'"),
+        ("SwapAddresses one=1 two=2", "SwapAddresses has the fields bootstrap, cut, listener, one, other, not 'two'"),
         ("SwapAddresses one", "not 'one'"),
         ("SwapAddresses one=x other=2", "one is a whole number, not 'x'"),
         ("SwapAddresses one=1 other=2 cut=1", "cut is true or false, not '1'"),

@@ -22,11 +22,12 @@ from signalbox.testing.faults import (
     DropRequest,
     Fault,
     StallResponse,
+    SwapAddresses,
     Throttle,
     WrongNode,
 )
 from signalbox.testing.kafka_cluster.kafka_cluster import ClusterPool, KafkaCluster
-from tests.testing.faults.probes import HURRIED, ask, metadata_of
+from tests.testing.faults.probes import HURRIED, ask, metadata_of, node_at
 from tests.waiting import until
 
 pytestmark = pytest.mark.spec("R7")
@@ -249,3 +250,25 @@ def test_tls_passes_as_it_is_when_no_fault_reads_requests(kafka_cluster: KafkaCl
             assert not late.done()
         late.result(60)
         assert not line.reads
+
+
+@pytest.mark.kafka_cluster(brokers=2, listeners={"EXTERNAL": "SASL_SSL"})
+def test_one_listener_alone(kafka_cluster: KafkaCluster, kafka_topic: str) -> None:
+    def sent(listener: str) -> str | None:
+        errors: list[Any] = []
+        config = kafka_cluster.client_config(listener=listener).librdkafka()
+        producer = Producer({**config, "log_level": 0})
+        producer.produce(kafka_topic, b"?", partition=0, on_delivery=lambda error, _: errors.append(error))
+        producer.flush(60)
+        return errors[0] and str(errors[0].name())
+
+    error = "TOPIC_AUTHORIZATION_FAILED"
+    fault = AnswerWithError(api="Produce", error=error, times=None, listener="EXTERNAL")
+    with kafka_cluster.faults(fault, SwapAddresses(1, 2, listener="EXTERNAL")):
+        assert [sent(listener) for listener in ("EXTERNAL", "CLIENT")] == [error, None]
+        assert node_at(kafka_cluster, kafka_cluster.advertised(1), (1, 2)) == [1]
+        line = kafka_cluster.switchboard.line("broker-1@EXTERNAL")
+        assert line.targets == [kafka_cluster.target(2, "EXTERNAL")]
+    assert sent("EXTERNAL") is None
+    with pytest.raises(ValueError, match="no listener 'INTERNAL'; there are CLIENT, EXTERNAL"):
+        kafka_cluster.faults(AnswerWithError(api="Produce", error=error, listener="INTERNAL"))

@@ -30,8 +30,8 @@ def first_bytes(cluster: KafkaCluster, timeout_s: float) -> bytes:
     received = b""
     with socket.create_connection(cluster.advertised(1)) as connection:
         connection.settimeout(timeout_s)
-        connection.sendall(_API_VERSIONS_0)
         try:
+            connection.sendall(_API_VERSIONS_0)
             while piece := connection.recv(65_536):
                 received += piece
                 if len(received) > 4 and len(received) == 4 + int.from_bytes(received[:4], "big"):

@@ -49,6 +49,8 @@ _FIELD_HELP = {
     "addresses": 'Addresses in place of the advertised ones: \'{"1": ["host", 9092]}\'.',
 }
 
+_ONE_ADDRESS = ("bootstrap", "listener")  # brokers of `up` have one address for clients
+
 Run = Callable[[Path | None, str, dict[str, str]], None]
 
 
@@ -69,7 +71,7 @@ def command_of(row: FaultCommand, run: Run) -> Callable[..., None]:
     """The function of a command, for typer; `run` gets the folder, the fault's name and the values that are given."""
     kind = FAULTS[row.fault]
     hints = get_type_hints(kind)
-    wanted = [each for each in fields(kind) if each.name != "bootstrap"]  # clusters of `up` have one address per broker
+    wanted = [each for each in fields(kind) if each.name not in _ONE_ADDRESS]
     helps = _FIELD_HELP | dict(row.own_help)
     parameters = [_parameter(each, hints[each.name], helps[each.name], row.arguments) for each in wanted]
 

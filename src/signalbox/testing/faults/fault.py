@@ -2,7 +2,8 @@
 
 Two lines lead to each broker: its advertised address, which Metadata has, and an address for bootstrap.servers. A fault
 of an address concerns the advertised one, unless `bootstrap` is true; a fault of a broker concerns both. In a cluster
-of `signalbox up --drill` the advertised address is the only one.
+of `signalbox up --drill` the advertised address is the only one. More listeners of clients have advertised addresses of
+their own.
 Lines in front of TLS pass its bytes as they are, until a fault reads requests: then clients have TLS with the line.
 """
 
@@ -16,6 +17,7 @@ from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Line
 
 _ADDRESS_LINE = "broker-"
+FIRST_LISTENER = "CLIENT"
 Undo = Callable[[], Awaitable[None]]
 
 
@@ -33,9 +35,12 @@ class Fault(Protocol):
         ...
 
 
-def address_line(node: int, bootstrap: bool = False) -> str:
-    """The name of the line at a broker's advertised address, or at its bootstrap address."""
-    return f"bootstrap-{node}" if bootstrap else f"{_ADDRESS_LINE}{node}"
+def address_line(node: int, bootstrap: bool = False, listener: str | None = None) -> str:
+    """The name of the line at a broker's advertised address on a listener (the first one if it is None), or at its
+    bootstrap address."""
+    if bootstrap:
+        return f"bootstrap-{node}"
+    return f"{_ADDRESS_LINE}{node}" + (f"@{listener}" if listener not in (None, FIRST_LISTENER) else "")
 
 
 def key_of(api: str) -> ApiKey:
@@ -50,27 +55,33 @@ async def nothing() -> None:
     """For what has happened and cannot be taken back."""
 
 
-def line_at(board: Switchboard, node: int, bootstrap: bool = False) -> Line:
+def line_at(board: Switchboard, node: int, bootstrap: bool = False, listener: str | None = None) -> Line:
     """The line at one address of a broker; ValueError if there is no such broker or address."""
-    name = address_line(node, bootstrap)
+    name = address_line(node, bootstrap, listener)
     if name in board.names():
         return board.line(name)
     nodes = node_ids(board)
-    if node in nodes:
+    if node not in nodes:
+        raise ValueError(f"there is no broker {node!r}; there are {', '.join(map(str, nodes))}")
+    if bootstrap:
         raise ValueError(f"broker {node} has one address, which is for bootstrap.servers too")
-    raise ValueError(f"there is no broker {node!r}; there are {', '.join(map(str, nodes))}")
+    names = [FIRST_LISTENER, *(name.partition("@")[2] for name in board.names() if name.startswith(f"broker-{node}@"))]
+    raise ValueError(f"broker {node} has no listener {listener!r}; there are {', '.join(names)}")
 
 
 def node_ids(board: Switchboard) -> list[int]:
     """The brokers that have an address on the switchboard."""
-    names = [name for name in board.names() if name.startswith(_ADDRESS_LINE)]
+    names = [name for name in board.names() if name.startswith(_ADDRESS_LINE) and "@" not in name]
     return [int(name.removeprefix(_ADDRESS_LINE)) for name in names]
 
 
-def lines_of(board: Switchboard, node: int) -> list[Line]:
-    """The lines of a broker; ValueError if there is no such node."""
-    bootstrap = address_line(node, bootstrap=True)
-    return [line_at(board, node), *([board.line(bootstrap)] if bootstrap in board.names() else [])]
+def lines_of(board: Switchboard, node: int, listener: str | None = None) -> list[Line]:
+    """The lines of a broker, of one listener or of all; ValueError if there is no such node or listener."""
+    first = line_at(board, node, listener=listener)
+    more = [address_line(node, bootstrap=True)] if listener in (None, FIRST_LISTENER) else []
+    if listener is None:
+        more += [name for name in board.names() if name.startswith(f"{first.name}@")]
+    return [first, *(board.line(name) for name in more if name in board.names())]
 
 
 def claims_of_node(node: int, setting: str) -> frozenset[str]:
@@ -97,7 +108,7 @@ class Readers:
             line.end_reading()
 
 
-def readers_of(board: Switchboard, node: int | None) -> Readers:
-    """The lines of a broker, of all brokers if `node` is None."""
+def readers_of(board: Switchboard, node: int | None, listener: str | None = None) -> Readers:
+    """The lines of a broker, of all brokers if `node` is None; those of one listener, or of all."""
     nodes = node_ids(board) if node is None else [node]
-    return Readers([line for each in nodes for line in lines_of(board, each)])
+    return Readers([line for each in nodes for line in lines_of(board, each, listener)])

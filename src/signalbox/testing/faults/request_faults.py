@@ -3,8 +3,8 @@
 Requests to the node (`node`, or every broker if it is None) are counted from 1 when the fault is applied, over all
 connections; the fault has the requests `first` to `first + times - 1`, all from `first` on if `times` is None. With
 `client_id` only this client's requests are counted, with `topic` only those that name the topic or whose fetch session
-has it. With TLS open connections are cut when the fault is applied and when it is
-taken back: in between clients have their TLS with the line, which has the brokers' certificate.
+has it, with `listener` those of one listener. With TLS open connections are cut when the fault is applied and when it
+is taken back: in between clients have their TLS with the line, which has the brokers' certificate.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class _RequestFault:
     times: int | None = 1
     client_id: str | None = None
     topic: str | None = None
+    listener: str | None = None
     action: ClassVar[RuleAction]
 
     def __post_init__(self) -> None:
@@ -53,7 +54,7 @@ class _RequestFault:
         )
 
     async def apply(self, board: Switchboard) -> Undo:
-        rule, readers = self.rule(), readers_of(board, self.node)
+        rule, readers = self.rule(), readers_of(board, self.node, self.listener)
         for rules in readers.rules:
             rules.rules.append(rule)
 

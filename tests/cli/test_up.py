@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -110,3 +111,24 @@ def test_an_edited_file_is_kept_and_named(tmp_path: Path) -> None:
     assert f"{file} was edited (or written by an older version) and is used as it is" in result.output
     assert "'many' is not a whole number" in result.output
     assert file.read_text() == edited
+
+
+def test_a_drill_has_listeners_of_its_own(tmp_path: Path) -> None:
+    run, at = CliRunner(), ["up", "--drill", "--brokers", "1", "--port", "0", "--data", str(tmp_path)]
+    result = run.invoke(app, [*at, "--advertised-host", "kafka"])
+    assert (result.exit_code, "leave out --advertised-host" in result.stderr) == (2, True)
+    result = run.invoke(app, [*at, "--override", "advertised.listeners=CLIENT://a:1"])
+    assert (result.exit_code, "leave out --override advertised.listeners" in result.stderr) == (2, True)
+    protocols = "listener.security.protocol.map=CLIENT:SSL,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT"
+    run.invoke(app, [*at, "--override", protocols, "--override", "num.partitions=many"])
+    properties = (tmp_path / "broker-1" / "server.properties").read_text()
+    assert f"{protocols},KIT:PLAINTEXT\n" in properties
+    assert not (tmp_path / "drill.sock").exists()
+
+
+def test_a_drill_whose_port_is_taken_says_so(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        result = CliRunner().invoke(app, ["up", "--drill", "--data", str(tmp_path), "--port", port])
+    assert result.exit_code == 1
+    assert "a relay of --drill cannot listen: Address already in use" in result.output

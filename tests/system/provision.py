@@ -101,15 +101,17 @@ def node_modules() -> Path:
 
 
 @cache
-def go_program(name: str) -> str | None:
-    """The path of `go/<name>/main.go`, compiled; None without Go: Debian's is too old for today's clients."""
+def go_program(name: str, source: Path | None = None) -> str | None:
+    """The path of `go/<name>/main.go` (or of another source with the same modules), compiled; None without Go: Debian's
+    is too old for today's clients."""
     compiler = shutil.which("go")
     if compiler is None:
         return None
     modules = HERE / "go"
-    with _folder(f"go-{name}", modules / name / "main.go", modules / "go.sum") as (folder, fresh):
+    file = source or modules / name / "main.go"
+    with _folder(f"go-{name}", file, modules / "go.sum") as (folder, fresh):
         if fresh:
-            _run([compiler, "build", "-C", str(modules), "-p", "2", "-o", str(folder / name), f"./{name}"])
+            _run([compiler, "build", "-C", str(modules), "-p", "2", "-o", str(folder / name), str(file)])
     return str(folder / name)
 
 

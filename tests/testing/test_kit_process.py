@@ -42,9 +42,9 @@ def test_faults_are_lines_and_every_line_is_answered(capsys: pytest.CaptureFixtu
     assert addresses["properties"] == {
         "bootstrap.servers": addresses["bootstrap.servers"], "security.protocol": "PLAINTEXT"
     }  # fmt: skip
-    assert rest[0] == {"applied": "SwapAddresses(one=1, other=2, bootstrap=False, cut=True)"}
-    assert rest[1] == {"applied": "Delay(node=1, delay_ms=5)"}
-    assert rest[2] == {"error": "there is no address 'broker-7'"}
+    assert rest[0] == {"applied": "SwapAddresses one=1 other=2"}
+    assert rest[1] == {"applied": "Delay node=1 delay_ms=5"}
+    assert rest[2] == {"error": "there is no broker 7; there are 1, 2"}
     assert "there is no fault 'Nothing'" in rest[3]["error"]
     assert "both change" in rest[4]["error"]
     assert rest[5:] == [{"healed": True}]

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 
 import pytest
 
-from signalbox.testing.switchboard_line import Line
+from signalbox.testing.switchboard_line import Line, LineTls
 
 pytestmark = pytest.mark.spec("R7")
 
@@ -38,3 +39,17 @@ def test_a_line_listens_once_per_socket() -> None:
             await line.listen()
 
     asyncio.run(run())
+
+
+def test_requests_in_tls_are_read_between_begin_and_end() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        line = Line("l", sock, [])
+        assert line.reads
+        line.tls = LineTls(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+        assert not line.reads
+        line.begin_reading()
+        line.begin_reading()
+        line.end_reading()
+        assert line.reads
+        line.end_reading()
+        assert not line.reads

@@ -22,6 +22,7 @@ COMMANDS = (
     _Row("check", "check:check", "Validate brokers' configurations without starting a broker.", OUTPUT),
     _Row("up", "up:up", "Start a cluster on this host; Ctrl-C or `down` stops it.", LOCAL),
     _Row("down", "local_cluster.down:down", "Stop the cluster that `up` runs in a folder.", LOCAL),
+    _Row("drill", "drill.drill:app", "Faults of the cluster of `up --drill`: apply, list, clear.", OUTPUT),
     _Row("demo", "demo.run:demo", "Show the main use case on real data, with checks in each step.", LOCAL),
     _Row("doctor", "doctor:doctor", "Examine which node responds at every address of a Kafka cluster.", LOCAL),
     _Row("planes", "planes:planes", "Show planes and listeners live: queues, idle ratio, errors.", OUTPUT),

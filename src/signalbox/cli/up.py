@@ -9,9 +9,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Annotated
 
 import typer
@@ -19,45 +17,20 @@ from rich.console import Console
 
 from signalbox.cli.connect import draw, fail, pairs
 from signalbox.cli.local_cluster.cluster_folder import AlreadyRuns, claim, default_folder, rotate_logs
+from signalbox.cli.local_cluster.cluster_ports import Ports
 from signalbox.cli.local_cluster.cluster_start import cause_first, create_topics, parse_topic
 from signalbox.cli.local_cluster.detached import Detached, detach
 from signalbox.cli.shell.listing import Listing
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.testing.broker_logins import names_own_security
-from signalbox.testing.free_ports import consecutive_ports
+from signalbox.testing.control.drill_relays import KIT, DrillRelays
 from signalbox.testing.process_cluster import FIRST_CONTROLLER_ID, BrokerProcess, ClusterFailed, ProcessCluster
 
-_METRICS_PORT = "signalbox.metrics.http.port"
+_PROTOCOLS = "listener.security.protocol.map"
 _OF_UP = {
     "signalbox.advertised.check": "warn",
     "group.initial.rebalance.delay.ms": "0",  # the first member of a group does not wait for others
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """Three ports per broker (CLIENT, REPLICATION, CONTROL), one per controller, one metrics page per node."""
-
-    first: int
-    brokers: int
-    controllers: int
-
-    @classmethod
-    def of(cls, first: int, brokers: int, controllers: int) -> Ports:
-        """`first` 0 takes free ports."""
-        return cls(first or consecutive_ports(4 * brokers + 2 * controllers, Random()), brokers, controllers)
-
-    def of_node(self, node_id: int, advertised_host: str | None, overrides: dict[str, str]) -> dict[str, str]:
-        """The keys of one node that depend on its ports; `overrides` have their way."""
-        is_broker = node_id < FIRST_CONTROLLER_ID
-        index = node_id - 1 if is_broker else self.brokers + node_id - FIRST_CONTROLLER_ID
-        keys = {_METRICS_PORT: str(self.first + 3 * self.brokers + self.controllers + index)}
-        if advertised_host is not None and is_broker:
-            client = self.first + 3 * index
-            inner = f"REPLICATION://127.0.0.1:{client + 1},CONTROL://127.0.0.1:{client + 2}"
-            keys["listeners"] = f"CLIENT://0.0.0.0:{client},{inner}"
-            keys["advertised.listeners"] = f"CLIENT://{advertised_host}:{client},{inner}"
-        return {key: value for key, value in keys.items() if key not in overrides}
 
 
 def up(
@@ -90,6 +63,13 @@ def up(
     detached: Annotated[
         bool, typer.Option("--detach", "-d", help="Return when the cluster is ready; `signalbox down` stops it.")
     ] = False,
+    drill: Annotated[
+        bool,
+        typer.Option(
+            help="Put a relay at the advertised address of each broker, which `signalbox drill` rewires; two more ports"
+            " per broker."
+        ),
+    ] = False,
     override: Annotated[
         list[str] | None, typer.Option(help="key=value for every server.properties; can be repeated.")
     ] = None,
@@ -104,18 +84,11 @@ def up(
     except ValueError as error:
         fail(str(error), code=2)
     folder = (data or default_folder()).absolute()
-    ports = Ports.of(port, brokers, controllers)
-    own_security = names_own_security(overrides)
-    cluster = ProcessCluster(
-        folder,
-        brokers,
-        first_port=ports.first,
-        overrides={**_OF_UP, **overrides},
-        controllers=controllers,
-        secured=not own_security,
-    )
-    for node_id in cluster.nodes:
-        cluster.configure(node_id, ports.of_node(node_id, advertised_host, overrides))
+    if drill:
+        overrides = _for_relays(overrides, advertised_host)
+    ports = Ports.of(port, brokers, controllers, drill)
+    cluster = _cluster(folder, ports, overrides, advertised_host)
+    relays = DrillRelays(folder, ports.relayed(), reads_requests=not _has_tls(overrides)) if drill else None
     background = detach(folder / "up.log") if detached and _made(folder) else None
     with ExitStack() as stack:
         try:
@@ -124,7 +97,40 @@ def up(
             fail(str(error))
         except OSError as error:
             fail(f"{error.filename} cannot be written: {error.strerror}")
-        _run(cluster, topics, own_security, background)
+        _run(cluster, topics, names_own_security(overrides), background, relays)
+
+
+def _cluster(folder: Path, ports: Ports, overrides: dict[str, str], advertised_host: str | None) -> ProcessCluster:
+    cluster = ProcessCluster(
+        folder,
+        ports.brokers,
+        first_port=ports.first,
+        overrides={**_OF_UP, **overrides},
+        controllers=ports.controllers,
+        secured=not names_own_security(overrides),
+    )
+    for node_id in cluster.nodes:
+        cluster.configure(node_id, ports.of_node(node_id, advertised_host, overrides))
+    if ports.drill:
+        cluster.more_listeners = {KIT: "PLAINTEXT"}
+    return cluster
+
+
+def _for_relays(overrides: dict[str, str], advertised_host: str | None) -> dict[str, str]:
+    """The overrides of a cluster with relays. What users set for themselves and a drill sets, too, ends the command."""
+    if advertised_host is not None:
+        fail("--drill has relays on this host only: leave out --advertised-host", code=2)
+    for key in ("listeners", "advertised.listeners"):
+        if key in overrides:
+            fail(f"--drill sets {key}: leave out --override {key}", code=2)
+    if _PROTOCOLS not in overrides:
+        return overrides
+    return overrides | {_PROTOCOLS: f"{overrides[_PROTOCOLS]},{KIT}:PLAINTEXT"}
+
+
+def _has_tls(overrides: dict[str, str]) -> bool:
+    protocols = overrides.get(_PROTOCOLS, "").replace(" ", "").upper().split(",")
+    return not {"CLIENT:SSL", "CLIENT:SASL_SSL"}.isdisjoint(protocols)
 
 
 def _made(folder: Path) -> bool:
@@ -135,11 +141,20 @@ def _made(folder: Path) -> bool:
     return True
 
 
-def _run(cluster: ProcessCluster, topics: list[NewTopic], own_security: list[str], background: Detached | None) -> None:
+def _run(
+    cluster: ProcessCluster,
+    topics: list[NewTopic],
+    own_security: list[str],
+    background: Detached | None,
+    relays: DrillRelays | None,
+) -> None:
     """Run the cluster until Ctrl-C or SIGTERM, or until no node is left."""
     console = Console()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stack = ExitStack()  # relays end after the brokers: a controlled shutdown moves leaders, and clients follow
     try:
+        if relays is not None:
+            _open(relays, stack)
         for note in _notes(cluster, own_security):
             console.print(note, style="yellow", markup=False, soft_wrap=True)
         rotate_logs(node.log_file for node in cluster.nodes.values())
@@ -147,6 +162,9 @@ def _run(cluster: ProcessCluster, topics: list[NewTopic], own_security: list[str
             cluster.start()
             errors = create_topics(cluster.bootstrap(), topics)
         _show(cluster, errors, console, background)
+        if relays is not None:
+            _say_drill(cluster, relays, console)
+        _ready(background)
         _watch(cluster, console)
     except ClusterFailed as failure:
         cause, *rest = cause_first(str(failure))
@@ -160,6 +178,14 @@ def _run(cluster: ProcessCluster, topics: list[NewTopic], own_security: list[str
         console.print("stopped")
     finally:
         cluster.stop(graceful=False)  # after a second Ctrl-C no process may be left running
+        stack.close()
+
+
+def _open(relays: DrillRelays, stack: ExitStack) -> None:
+    try:
+        stack.enter_context(relays)
+    except OSError as error:
+        raise ClusterFailed(f"a relay of --drill cannot listen: {error.strerror}; --port 0 takes free ports") from error
 
 
 def _show(cluster: ProcessCluster, errors: list[str], console: Console, background: Detached | None) -> None:
@@ -170,6 +196,15 @@ def _show(cluster: ProcessCluster, errors: list[str], console: Console, backgrou
         console.print(error, style="red", markup=False, highlight=False, soft_wrap=True)
     stop = f"signalbox down --data {cluster.folder}" if background is not None else "Ctrl-C"
     console.print(f"bootstrap.servers=[bold]{cluster.bootstrap()}[/bold]   {stop} stops the cluster", soft_wrap=True)
+
+
+def _say_drill(cluster: ProcessCluster, relays: DrillRelays, console: Console) -> None:
+    at = "" if cluster.folder == default_folder().absolute() else f" --data {cluster.folder}"
+    console.print(f"`signalbox drill -h` names the faults, for example: signalbox drill swap 1 2{at}", soft_wrap=True)
+    console.print(f"past all faults (listener {KIT}): {relays.kit_bootstrap}", soft_wrap=True)
+
+
+def _ready(background: Detached | None) -> None:
     sys.stdout.flush()
     if background is not None:
         background.ready()

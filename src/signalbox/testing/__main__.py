@@ -16,7 +16,7 @@ from signalbox.testing.drill.drill_client import SignalboxProducer, StartClient
 from signalbox.testing.drill.report import json_report, text_report
 from signalbox.testing.drill.stories import STORIES
 from signalbox.testing.faults.applied_faults import AppliedFaults
-from signalbox.testing.faults.fault_text import FAULTS, parse_fault
+from signalbox.testing.faults.fault_text import FAULTS, parse_fault, text_of
 from signalbox.testing.kafka_cluster.cluster_options import MECHANISMS, SECURITY_PROTOCOLS, ClusterOptions
 from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
 
@@ -86,11 +86,9 @@ def _executed(cluster: KafkaCluster, line: str, applied: list[AppliedFaults]) ->
             return {"healed": True}
         fault = parse_fault(line)
         applied.append(cluster.faults(fault))
-    except KeyError as error:
-        return {"error": f"there is no address {error}"}
     except ValueError as error:
         return {"error": str(error)}
-    return {"applied": str(fault)}
+    return {"applied": text_of(fault)}
 
 
 def _drill(options: argparse.Namespace) -> int:

@@ -114,6 +114,7 @@ class ProcessCluster:
             for node_id in range(FIRST_CONTROLLER_ID, FIRST_CONTROLLER_ID + controllers)
         }
         self.nodes = self.controllers | self.brokers
+        self.more_listeners: dict[str, str] = {}  # security protocols of listeners that `configure` adds, by name
 
     def __enter__(self) -> Self:
         self.start()
@@ -273,6 +274,7 @@ class ProcessCluster:
     def _of_all(self, node: BrokerProcess) -> dict[str, str]:
         replicas = str(min(3, len(self.brokers)))
         protocols = "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT"
+        protocols += "".join(f",{name}:{protocol}" for name, protocol in self.more_listeners.items())
         dedicated = {"controller.listener.names": "CONTROLLER"} if self.controllers else {}
         return {
             "node.id": str(node.node_id),

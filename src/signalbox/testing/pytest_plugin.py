@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{_MARKER}(brokers=3, security='PLAINTEXT', mechanism=..., users=..., authorize=False, topics=..., "
-        "overrides=..., processes=False): the cluster of the fixtures kafka_cluster and own_kafka_cluster",
+        "overrides=..., processes=False, listeners=...): the cluster of kafka_cluster and own_kafka_cluster",
     )
 
 

@@ -18,7 +18,10 @@ from signalbox.testing.wire.request_rule import LineRules
 
 
 class Switchboard:
-    """Lines by name, all on 127.0.0.1. Use it in one event loop; elsewhere use `SwitchboardThread`."""
+    """Lines by name, all on 127.0.0.1. Use it in one event loop; elsewhere use `SwitchboardThread`. `kit_bootstrap`
+    (`host:port,...`) leads to the brokers past all lines, for faults that are requests to brokers."""
+
+    kit_bootstrap = ""
 
     def __init__(self) -> None:
         self._lines: dict[str, Line] = {}

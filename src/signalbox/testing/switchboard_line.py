@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from dataclasses import dataclass
 
 from signalbox.testing.switchboard_relay import Relay
@@ -21,11 +22,22 @@ class CutLimit:
     of_responses: bool = True
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LineTls:
+    """How a line reads TLS: `to_caller` has the broker's own certificate and key, so that clients see what they see
+    without the line; `to_target` trusts its authority."""
+
+    to_caller: ssl.SSLContext
+    to_target: ssl.SSLContext
+
+
 class Line:
     """`accepted` counts accepted connections, `targets` are the targets of the next ones (none: closed at once). While
-    it is `held` nothing is passed on, while it is `mute` nothing from the target is. With `rewrite` new connections
+    it is `held` nothing is passed on, while it is `mute` nothing from the target is, while it `resets` new connections
+    get a TCP reset. With `rewrite` new connections
     pass a Kafka proxy. With `rules` (set it before the first connection) every request is looked at, and `rewrite`
-    applies to open connections too."""
+    applies to open connections too. With `tls` bytes pass as they are, and are decrypted only between
+    `begin_reading` and `end_reading`."""
 
     def __init__(self, name: str, sock: socket.socket, home: list[Target]) -> None:
         self.name = name
@@ -34,8 +46,11 @@ class Line:
         self.accepted = 0
         self.held = False
         self.mute = False
+        self.resets = False
         self.rewrite: WireRewrite | None = None
         self.rules: LineRules | None = None
+        self.tls: LineTls | None = None
+        self._readers = 0
         self.cut_limit: CutLimit | None = None
         self._connections_until: int | None = None
         self._later_targets: list[Target] = []
@@ -71,6 +86,23 @@ class Line:
             await server.wait_closed()
 
     @property
+    def reads(self) -> bool:
+        """Whether the requests of new connections are read."""
+        return self.tls is None or self._readers > 0
+
+    def begin_reading(self) -> None:
+        """Requests are read from now on. With TLS the open connections are cut: their bytes cannot be read."""
+        self._readers += 1
+        if self.tls is not None and self._readers == 1:
+            self.sever()
+
+    def end_reading(self) -> None:
+        """After each `begin_reading`. With TLS the open connections are cut by the last one."""
+        self._readers -= 1
+        if self.tls is not None and self._readers == 0:
+            self.sever()
+
+    @property
     def home(self) -> list[Target]:
         """The targets in normal operation."""
         return list(self._home)
@@ -82,7 +114,7 @@ class Line:
     def go_home(self) -> None:
         self.targets = list(self._home)
         self.delay_seconds = 0.0
-        self.held = self.mute = False
+        self.held = self.mute = self.resets = False
         self.rewrite = self._connections_until = self.cut_limit = None
         for relay in tuple(self.relays):
             relay.release()
@@ -104,6 +136,16 @@ class Line:
     def sever(self) -> None:
         for relay in tuple(self.relays):
             relay.cut()
+
+    def reset(self) -> None:
+        """Ends the open connections with a TCP reset."""
+        for relay in tuple(self.relays):
+            relay.reset()
+
+    def abandon(self) -> None:
+        """Ends the open connections on the target's side only."""
+        for relay in tuple(self.relays):
+            relay.abandon()
 
     def next_target(self) -> Target | None:
         """The target of the next connection; several targets take turns."""

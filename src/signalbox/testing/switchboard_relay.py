@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -11,9 +13,11 @@ from signalbox.testing.switchboard_rewrite import RewritingSession
 from signalbox.testing.wire.rule_session import RuleSession, Step
 
 if TYPE_CHECKING:
-    from signalbox.testing.switchboard_line import CutLimit, Line
+    from signalbox.testing.switchboard_line import CutLimit, Line, LineTls
 
+CERTIFIED_HOST = "localhost"
 _HIGH_WATER_BYTES = 1 << 20
+_LINGER_ZERO = struct.pack("ii", 1, 0)  # closing is a TCP reset
 
 
 class _Direction:
@@ -89,7 +93,8 @@ class Relay(asyncio.Protocol):
 
     def __init__(self, line: Line) -> None:
         self._line = line
-        self._rules = RuleSession(line.name, line.rules) if line.rules is not None else None
+        self._rules = RuleSession(line.name, line.rules) if line.rules is not None and line.reads else None
+        self._tls = line.tls if line.reads else None
         rewrite = line.rewrite if self._rules is None else None
         self._session = RewritingSession(rewrite) if rewrite is not None else None
         self._caller: asyncio.Transport | None = None
@@ -97,6 +102,7 @@ class Relay(asyncio.Protocol):
         self._to_target = _Direction(line, False, self.close)
         self._to_caller = _Direction(line, True, self.close)
         self._connecting: asyncio.Task[None] | None = None
+        self._abandoned = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -104,6 +110,11 @@ class Relay(asyncio.Protocol):
         transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
         self._to_caller.to = transport
         self._line.relays.add(self)
+        if self._line.resets:
+            self.reset()
+            return
+        if self._tls is not None:
+            transport.pause_reading()  # what has arrived is for the TLS handshake
         self._connecting = asyncio.get_running_loop().create_task(self._dial())
 
     async def _dial(self) -> None:
@@ -112,9 +123,17 @@ class Relay(asyncio.Protocol):
             self.cut()
             return
         loop = asyncio.get_running_loop()
+        tls = self._tls
         try:
-            transport, _ = await loop.create_connection(lambda: _TargetSide(self), *address)
-        except OSError:
+            if tls is not None:
+                await self._accept_tls(tls)
+            transport, _ = await loop.create_connection(
+                lambda: _TargetSide(self),
+                *address,
+                ssl=tls.to_target if tls is not None else None,
+                server_hostname=CERTIFIED_HOST if tls is not None else None,
+            )
+        except OSError:  # ssl.SSLError is one
             self.cut()
             return
         transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
@@ -122,7 +141,18 @@ class Relay(asyncio.Protocol):
         self._to_target.to = transport
         self._to_target.flow()
 
+    async def _accept_tls(self, tls: LineTls) -> None:
+        """Continues with the caller behind TLS. OSError."""
+        assert self._caller is not None
+        loop = asyncio.get_running_loop()
+        secured = await loop.start_tls(self._caller, self, tls.to_caller, server_side=True)
+        if secured is None:
+            raise ConnectionAbortedError("the caller has gone during the TLS handshake")
+        self._caller = self._to_caller.to = secured
+
     def data_received(self, data: bytes) -> None:
+        if self._abandoned:
+            return
         if self._rules is not None:
             self._take(self._rules.requests(data, self._line.rewrite))
             return
@@ -132,7 +162,12 @@ class Relay(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         self._to_target.put(b"")
-        return True
+        return self.stays_half_open
+
+    @property
+    def stays_half_open(self) -> bool:
+        """Whether a side that has sent its last byte can still receive: not with TLS."""
+        return self._tls is None
 
     def connection_lost(self, error: Exception | None) -> None:
         self.cut()
@@ -147,12 +182,19 @@ class Relay(asyncio.Protocol):
 
     def on_target_data(self, data: bytes) -> None:
         """Bytes of the target, b"" at the end of its stream."""
+        if self._abandoned:
+            return
         if self._rules is not None and data:
             self._take(self._rules.responses(data))
             return
         chunk = self._session.responses(data) if self._session is not None and data else data
         if chunk or not data:
             self._to_caller.put(chunk)
+
+    def on_target_lost(self) -> None:
+        """The connection to the target has failed."""
+        if not self._abandoned:
+            self.cut()
 
     def _take(self, step: Step) -> None:
         if step.to_target:
@@ -175,16 +217,31 @@ class Relay(asyncio.Protocol):
         self._to_target.flow()
         self._to_caller.flow()
 
-    def cut(self) -> None:
-        """Closes both sides at once."""
-        self._line.relays.discard(self)
+    def reset(self) -> None:
+        """Closes both sides at once, that of the caller with a TCP reset."""
+        if self._caller is not None and not self._caller.is_closing():
+            self._caller.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO)
+        self.cut()
+
+    def abandon(self) -> None:
+        """Closes the side of the target only: the caller's stays open, and nothing passes any more."""
+        self._abandoned = True
+        self._close_target()
+
+    def _close_target(self) -> None:
         if self._connecting is not None and not self._connecting.done():
             self._connecting.cancel()
         for direction in (self._to_target, self._to_caller):
             direction.stop()
-        for transport in (self._caller, self._target):
-            if transport is not None:
-                transport.abort()
+        if self._target is not None:
+            self._target.abort()
+
+    def cut(self) -> None:
+        """Closes both sides at once."""
+        self._line.relays.discard(self)
+        self._close_target()
+        if self._caller is not None:
+            self._caller.abort()
 
     def close(self) -> None:
         """Ends both sides; bytes that were passed on arrive before the end."""
@@ -208,11 +265,11 @@ class _TargetSide(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         self._relay.on_target_data(b"")
-        return True
+        return self._relay.stays_half_open
 
     def connection_lost(self, error: Exception | None) -> None:
         if error is not None:
-            self._relay.cut()
+            self._relay.on_target_lost()
 
     def pause_writing(self) -> None:
         self._relay.throttle_caller(True)

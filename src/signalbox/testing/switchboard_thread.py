@@ -23,6 +23,10 @@ class SwitchboardThread:
         self._thread = threading.Thread(target=self._loop.run_forever, name="switchboard", daemon=True)
         self._board = Switchboard()
 
+    def reach_brokers_at(self, kit_bootstrap: str) -> None:
+        """Sets `kit_bootstrap`."""
+        self._board.kit_bootstrap = kit_bootstrap
+
     def __enter__(self) -> SwitchboardThread:
         self._thread.start()
         return self

@@ -29,6 +29,10 @@ def words(*typed: str) -> list[str]:
         (["produce", "-t", "x", "--key"], ["--key", "--key-separator"]),
         (["topic", "list", ""], []),
         (["stor"], ["store"]),
+        (["drill", "answer", "AlterC"], ["AlterClientQuotas", "AlterConfigs"]),
+        (["drill", "answer", "--node", "1", "Produce", "NOT_LE"], ["NOT_LEADER_OR_FOLLOWER"]),
+        (["drill", "delay", ""], []),
+        (["drill", "answer", "Produce", "NONE", ""], []),
     ],
 )
 def test_the_words_that_may_follow(typed: list[str], expected: list[str]) -> None:

@@ -92,6 +92,6 @@ def test_all_are_taken_back_once(board: SwitchboardThread) -> None:
 def test_a_node_that_is_not_there_changes_nothing(board: SwitchboardThread) -> None:
     with board:
         faults = with_lines(board)
-        with pytest.raises(KeyError, match="broker-4"):
+        with pytest.raises(ValueError, match="no broker 4"):
             faults.apply(Delay(1, 5), Delay(4, 5))
         assert board.line("broker-1").delay_seconds == 0

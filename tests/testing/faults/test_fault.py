@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from signalbox.testing.faults.fault import address_line, claims_of_node, lines_of, rules_of
+from signalbox.testing.faults.fault import address_line, claims_of_node, line_at, lines_of, readers_of
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.wire.request_rule import LineRules
 
@@ -20,10 +20,21 @@ def test_a_node_has_two_lines_and_one_set_of_rules_for_each() -> None:
                 for bootstrap in (False, True):
                     await board.add_line(address_line(node, bootstrap), rules=LineRules())
             assert [line.name for line in lines_of(board, 12)] == ["broker-12", "bootstrap-12"]
-            assert rules_of(board, 1) == [line.rules for line in lines_of(board, 1)]
-            assert len(rules_of(board, None)) == 4
-            with pytest.raises(KeyError):
+            assert readers_of(board, 1).rules == [line.rules for line in lines_of(board, 1)]
+            assert len(readers_of(board, None).rules) == 4
+            with pytest.raises(ValueError, match="no broker 2; there are 1, 12"):
                 lines_of(board, 2)
+
+    asyncio.run(run())
+
+
+def test_a_node_may_have_its_advertised_address_alone() -> None:
+    async def run() -> None:
+        async with Switchboard() as board:
+            await board.add_line(address_line(1), rules=LineRules())
+            assert [line.name for line in lines_of(board, 1)] == ["broker-1"]
+            with pytest.raises(ValueError, match="broker 1 has one address"):
+                line_at(board, 1, bootstrap=True)
 
     asyncio.run(run())
 
@@ -34,7 +45,7 @@ def test_lines_without_rules_are_those_in_front_of_tls() -> None:
             await board.add_line(address_line(1))
             await board.add_line(address_line(1, bootstrap=True))
             with pytest.raises(ValueError, match="TLS"):
-                rules_of(board, None)
+                readers_of(board, None)
 
     asyncio.run(run())
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
-from signalbox.testing.faults import CapApiVersions, RewriteMetadata, WrongCluster, WrongNode
+from signalbox.testing.faults import CapApiVersions, CapVersions, RewriteMetadata, WrongCluster, WrongNode
 from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
 from tests.testing.faults.probes import accepts, ask, metadata_of, node_at
 
@@ -44,6 +46,36 @@ def test_api_versions_up_to_four(kafka_cluster: KafkaCluster) -> None:
     with kafka_cluster.faults(CapApiVersions(3)):
         assert newest() == 4
     assert newest() == 5
+
+
+def test_a_broker_serves_fewer_versions_of_an_api(kafka_cluster: KafkaCluster) -> None:
+    def versions() -> dict[int, tuple[int, int]]:
+        [response] = ask(kafka_cluster.advertised(1), VERSIONS)
+        return {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
+
+    before = versions()
+    with kafka_cluster.faults(CapVersions(1, "Metadata", 7, lowest=2), CapVersions(1, "DescribeCluster", -1)):
+        capped = versions()
+        assert capped == {**{key: row for key, row in before.items() if key != 60}, 3: (2, 7)}
+        assert metadata_of(kafka_cluster.advertised(1)).cluster_id == kafka_cluster.cluster_id
+        assert kafka_cluster.requests("probe")[-1].version == 7
+    assert versions() == before
+
+
+def test_a_version_that_is_not_served_ends_the_connection(kafka_cluster: KafkaCluster) -> None:
+    metadata_0 = bytes.fromhex("00000010 0003 0008 00000001 ffff ffffffff 0000")
+    with kafka_cluster.faults(CapVersions(1, "Metadata", 7)):
+        connection = socket.create_connection(kafka_cluster.advertised(1), 60)
+        connection.sendall(metadata_0)
+        assert connection.recv(1) == b""
+        connection.close()
+
+
+def test_versions_of_api_versions_have_a_fault_of_their_own() -> None:
+    with pytest.raises(ValueError, match="CapApiVersions"):
+        CapVersions(1, "ApiVersions", 3)
+    with pytest.raises(ValueError, match="no API 'Metadatum'"):
+        CapVersions(1, "Metadatum", 3)
 
 
 def test_metadata_with_other_addresses_and_without_a_node(kafka_cluster: KafkaCluster, kafka_topic: str) -> None:

@@ -8,7 +8,15 @@ import time
 import pytest
 
 from signalbox.protocol.messages.metadata import MetadataResponse
-from signalbox.testing.faults import CutAfterBytes, Delay, DropResponses, Fault, Stall
+from signalbox.testing.faults import (
+    CutAfterBytes,
+    Delay,
+    DropResponses,
+    Fault,
+    HalfOpen,
+    ResetConnections,
+    Stall,
+)
 from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
 from tests.testing.faults.probes import metadata_of
 
@@ -22,8 +30,8 @@ def first_bytes(cluster: KafkaCluster, timeout_s: float) -> bytes:
     received = b""
     with socket.create_connection(cluster.advertised(1)) as connection:
         connection.settimeout(timeout_s)
-        connection.sendall(_API_VERSIONS_0)
         try:
+            connection.sendall(_API_VERSIONS_0)
             while piece := connection.recv(65_536):
                 received += piece
                 if len(received) > 4 and len(received) == 4 + int.from_bytes(received[:4], "big"):
@@ -73,3 +81,34 @@ def test_a_connection_ends_after_so_many_bytes_of_a_response(kafka_cluster: Kafk
 def test_a_connection_ends_after_so_many_bytes_of_a_request(kafka_cluster: KafkaCluster) -> None:
     with kafka_cluster.faults(CutAfterBytes(1, 5, of_responses=False)):
         assert first_bytes(kafka_cluster, 60) in (b"", b"!")
+
+
+def open_connection(cluster: KafkaCluster) -> socket.socket:
+    """A connection to broker 1 on which a response has arrived."""
+    connection = socket.create_connection(cluster.advertised(1))
+    connection.sendall(_API_VERSIONS_0)
+    connection.settimeout(60)
+    size = int.from_bytes(connection.recv(4, socket.MSG_WAITALL), "big")
+    connection.recv(size, socket.MSG_WAITALL)
+    return connection
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_connections_are_reset(kafka_cluster: KafkaCluster, once: bool) -> None:
+    with open_connection(kafka_cluster) as connection:
+        with kafka_cluster.faults(ResetConnections(1, once=once)):
+            with pytest.raises(ConnectionResetError):
+                connection.recv(1)
+            assert (len(first_bytes(kafka_cluster, 60)) > 40) is once
+        assert len(first_bytes(kafka_cluster, 60)) > 40
+
+
+def test_a_half_open_connection_stays_silent_and_new_ones_work(kafka_cluster: KafkaCluster) -> None:
+    with open_connection(kafka_cluster) as connection:
+        with kafka_cluster.faults(HalfOpen(1)):
+            assert len(first_bytes(kafka_cluster, 60)) > 40
+        connection.sendall(_API_VERSIONS_0)
+        connection.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+    assert kafka_cluster.switchboard.line("broker-1").home == [kafka_cluster.target(1)]

@@ -7,6 +7,7 @@ import ssl
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +52,17 @@ def test_other_names_and_other_authorities_are_rejected(tmp_path: Path) -> None:
     files, others = write_certificates(tmp_path), write_certificates(tmp_path / "other")
     assert handshake(files, files.authority, "broker.example") == "CERTIFICATE_VERIFY_FAILED"
     assert handshake(files, others.authority, "localhost") == "CERTIFICATE_VERIFY_FAILED"
+
+
+def test_a_line_has_the_brokers_certificate_and_trusts_it(tmp_path: Path) -> None:
+    tls = write_certificates(tmp_path).line_tls()
+    ours, theirs = socket.socketpair()
+    accepting = threading.Thread(target=lambda: tls.to_caller.wrap_socket(theirs, server_side=True).close())
+    accepting.start()
+    with tls.to_target.wrap_socket(ours, server_hostname="localhost") as secured:
+        certificate: Any = secured.getpeercert()
+    accepting.join()
+    assert [name for _, name in certificate["subjectAltName"]] == ["localhost", "127.0.0.1"]
 
 
 def test_without_the_package_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spec("R7")
         ({"security": "TLS"}, "security is one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, not 'TLS'"),
         ({"mechanism": "GSSAPI"}, "mechanism is one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, not 'GSSAPI'"),
         ({"authorize": True, "security": "SSL"}, "authorize needs users"),
-        ({"security": "SASL_SSL", "users": {}}, "SASL_SSL needs at least one user"),
+        ({"security": "SASL_SSL", "users": {}}, "SASL needs at least one user"),
         ({"broker": 3, "topic": "t"}, "not broker, topic"),
     ],
 )
@@ -49,3 +49,13 @@ def test_the_key_depends_on_every_option_and_not_on_their_order() -> None:
         {"overrides": {"a": "b"}}, {"processes": True}, {"security": "SASL_SSL", "authorize": True},
     ]  # fmt: skip
     assert len({base.key, *(ClusterOptions.of(each).key for each in others)}) == 9
+
+
+def test_more_listeners_of_clients() -> None:
+    options = ClusterOptions(listeners={"EXTERNAL": "SASL_SSL"})
+    assert options.protocols == {"CLIENT": "PLAINTEXT", "EXTERNAL": "SASL_SSL"}
+    assert (options.has_tls, options.has_sasl) == (True, True)
+    with pytest.raises(ValueError, match="a listener KIT already"):
+        ClusterOptions(listeners={"KIT": "PLAINTEXT"})
+    with pytest.raises(ValueError, match="not 'TLS'"):
+        ClusterOptions(listeners={"EXTERNAL": "TLS"})

@@ -38,7 +38,15 @@ def test_overrides_come_last() -> None:
 
 
 def test_clients_alone_are_sent_to_another_address() -> None:
-    assert of_broker({"CLIENT": 1, "KIT": 2}, ("127.0.0.1", 3)) == {
+    assert of_broker({"CLIENT": 1, "KIT": 2}, {"CLIENT": ("127.0.0.1", 3)}) == {
         "listeners": "CLIENT://127.0.0.1:1,KIT://127.0.0.1:2",
         "advertised.listeners": "CLIENT://127.0.0.1:3,KIT://127.0.0.1:2",
     }
+
+
+def test_each_listener_of_clients_has_its_own_security() -> None:
+    properties = of_all(ClusterOptions(listeners={"EXTERNAL": "SASL_SSL", "OPEN": "PLAINTEXT"}), FILES)
+    assert properties["listener.security.protocol.map"].endswith("KIT:PLAINTEXT,EXTERNAL:SASL_SSL,OPEN:PLAINTEXT")
+    secured = {key.split(".")[2] for key in properties if key.startswith("listener.name.")}
+    assert secured == {"external"}
+    assert properties["listener.name.external.ssl.keystore.location"] == "/b.pem"

@@ -39,7 +39,7 @@ requests end after `default.api.timeout.ms`, 10 seconds here.
 `source <(signalbox completion bash)` completes commands and options; `zsh` and `fish` have scripts too.
 
 The commands work with every Kafka cluster, except those that read what only Signalbox has: `audit`, `planes`,
-`forwarding`, `store`, `start`, `check`, `up`.
+`forwarding`, `store`, `start`, `check`, `up`, `drill`.
 
 ## Records
 

@@ -54,11 +54,12 @@ def completion(
 
 
 def next_words(root: Any, context: Any, typed: list[str]) -> list[str]:
-    """The words that may stand in place of the last of `typed`, which is only begun. Values of options are left to the
-    shell: no words."""
+    """The words that may stand in place of the last of `typed`, which is only begun. Values of options, and of
+    arguments that do not name their words, are left to the shell: no words."""
     command = root
     *complete, begun = typed
     value_expected = False
+    arguments = 0
     for word in complete:
         if value_expected:
             value_expected = False
@@ -66,15 +67,23 @@ def next_words(root: Any, context: Any, typed: list[str]) -> list[str]:
             value_expected = "=" not in word and _takes_value(command, word)
         else:
             inner = command.get_command(context, word) if hasattr(command, "get_command") else None
-            command = inner if inner is not None else command
+            command, arguments = (inner, 0) if inner is not None else (command, arguments + 1)
     if value_expected:
         return []
     if begun.startswith("-"):
         words = [text for parameter in command.params for text in parameter.opts if text.startswith("--")]
         words = [*dict.fromkeys([*words, "--help"])]
     else:
-        words = _visible(command, context)
+        words = _visible(command, context) or _of_argument(command, context, arguments, begun)
     return [word for word in words if word.startswith(begun)]
+
+
+def _of_argument(command: Any, context: Any, number: int, begun: str) -> list[str]:
+    """The words of an argument of the command that has them (`autocompletion`)."""
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    if number >= len(arguments) or arguments[number]._custom_shell_complete is None:
+        return []
+    return [item.value for item in arguments[number].shell_complete(context, begun)]
 
 
 def _takes_value(command: Any, word: str) -> bool:

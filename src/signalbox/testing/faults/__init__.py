@@ -7,9 +7,16 @@ Nodes are named by their ids. `FAULTS` has all of them by name, for programs tha
 from __future__ import annotations
 
 from signalbox.testing.faults.address_faults import BalanceAddress, RefuseConnections, SendElsewhere, SwapAddresses
+from signalbox.testing.faults.broker_faults import FenceProducer, MoveCoordinator, MoveLeader
 from signalbox.testing.faults.fault import Fault, FaultConflict
-from signalbox.testing.faults.fault_text import FAULTS, parse_fault
-from signalbox.testing.faults.identity_faults import CapApiVersions, RewriteMetadata, WrongCluster, WrongNode
+from signalbox.testing.faults.fault_text import FAULTS, fault_of, parse_fault
+from signalbox.testing.faults.identity_faults import (
+    CapApiVersions,
+    CapVersions,
+    RewriteMetadata,
+    WrongCluster,
+    WrongNode,
+)
 from signalbox.testing.faults.request_faults import (
     AnswerWithError,
     CutAfterRequest,
@@ -17,14 +24,23 @@ from signalbox.testing.faults.request_faults import (
     DelayResponse,
     DropRequest,
     StallResponse,
+    Throttle,
 )
-from signalbox.testing.faults.stream_faults import CutAfterBytes, Delay, DropResponses, Stall
+from signalbox.testing.faults.stream_faults import (
+    CutAfterBytes,
+    Delay,
+    DropResponses,
+    HalfOpen,
+    ResetConnections,
+    Stall,
+)
 
 __all__ = [
     "FAULTS",
     "AnswerWithError",
     "BalanceAddress",
     "CapApiVersions",
+    "CapVersions",
     "CutAfterBytes",
     "CutAfterRequest",
     "CutBeforeRequest",
@@ -34,13 +50,20 @@ __all__ = [
     "DropResponses",
     "Fault",
     "FaultConflict",
+    "FenceProducer",
+    "HalfOpen",
+    "MoveCoordinator",
+    "MoveLeader",
     "RefuseConnections",
+    "ResetConnections",
     "RewriteMetadata",
     "SendElsewhere",
     "Stall",
     "StallResponse",
     "SwapAddresses",
+    "Throttle",
     "WrongCluster",
     "WrongNode",
+    "fault_of",
     "parse_fault",
 ]

@@ -2,15 +2,17 @@
 
 New connections are concerned. With `cut` (the default) the open connections of the address are cut when the fault is
 applied and when it is taken back, so that clients connect again; without it they stay where they are, as after a change
-in DNS.
+in DNS. In clusters with more listeners of clients `listener` says which of a broker's advertised addresses; the first
+one has the name CLIENT.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from signalbox.testing.faults.fault import Undo, address_line
+from signalbox.testing.faults.fault import Undo, address_line, line_at
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Target
 
@@ -23,14 +25,14 @@ class SwapAddresses:
     other: int
     bootstrap: bool = False
     cut: bool = True
+    listener: str | None = None
 
     def claims(self) -> frozenset[str]:
-        return _targets(self.one, self.bootstrap) | _targets(self.other, self.bootstrap)
+        return _targets(self.one, self) | _targets(self.other, self)
 
     async def apply(self, board: Switchboard) -> Undo:
-        one, other = address_line(self.one, self.bootstrap), address_line(self.other, self.bootstrap)
-        targets = {one: board.line(other).home, other: board.line(one).home}
-        return _redirect(board, targets, self.cut)
+        one, other = (line_at(board, node, self.bootstrap, self.listener) for node in (self.one, self.other))
+        return _redirect(board, {one.name: other.home, other.name: one.home}, self.cut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,14 @@ class SendElsewhere:
     to: int | Target
     bootstrap: bool = False
     cut: bool = True
+    listener: str | None = None
 
     def claims(self) -> frozenset[str]:
-        return _targets(self.node, self.bootstrap)
+        return _targets(self.node, self)
 
     async def apply(self, board: Switchboard) -> Undo:
-        targets = board.line(address_line(self.to)).home if isinstance(self.to, int) else [self.to]
-        return _redirect(board, {address_line(self.node, self.bootstrap): targets}, self.cut)
+        targets = line_at(board, self.to, listener=self.listener).home if isinstance(self.to, int) else [self.to]
+        return _redirect(board, {line_at(board, self.node, self.bootstrap, self.listener).name: targets}, self.cut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +62,14 @@ class BalanceAddress:
     over: Sequence[int]
     bootstrap: bool = False
     cut: bool = True
+    listener: str | None = None
 
     def claims(self) -> frozenset[str]:
-        return _targets(self.node, self.bootstrap)
+        return _targets(self.node, self)
 
     async def apply(self, board: Switchboard) -> Undo:
-        targets = [target for node in self.over for target in board.line(address_line(node)).home]
-        return _redirect(board, {address_line(self.node, self.bootstrap): targets}, self.cut)
+        targets = [target for node in self.over for target in line_at(board, node, listener=self.listener).home]
+        return _redirect(board, {line_at(board, self.node, self.bootstrap, self.listener).name: targets}, self.cut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +78,13 @@ class RefuseConnections:
 
     node: int
     bootstrap: bool = False
+    listener: str | None = None
 
     def claims(self) -> frozenset[str]:
-        return _targets(self.node, self.bootstrap)
+        return _targets(self.node, self)
 
     async def apply(self, board: Switchboard) -> Undo:
-        name = address_line(self.node, self.bootstrap)
+        name = line_at(board, self.node, self.bootstrap, self.listener).name
         await board.refuse_connections(name)
 
         async def undo() -> None:
@@ -88,8 +93,16 @@ class RefuseConnections:
         return undo
 
 
-def _targets(node: int, bootstrap: bool) -> frozenset[str]:
-    return frozenset({f"{address_line(node, bootstrap)}: where it leads"})
+class _OfAddress(Protocol):
+    @property
+    def bootstrap(self) -> bool: ...
+
+    @property
+    def listener(self) -> str | None: ...
+
+
+def _targets(node: int, fault: _OfAddress) -> frozenset[str]:
+    return frozenset({f"{address_line(node, fault.bootstrap, fault.listener)}: where it leads"})
 
 
 def _redirect(board: Switchboard, targets: dict[str, list[Target]], cut: bool) -> Undo:

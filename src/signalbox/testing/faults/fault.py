@@ -1,8 +1,10 @@
 """What a fault is, and the lines of the switchboard that it changes.
 
 Two lines lead to each broker: its advertised address, which Metadata has, and an address for bootstrap.servers. A fault
-of an address concerns the advertised one, unless `bootstrap` is true; a fault of a broker concerns both.
-Lines in front of TLS have no rules: their bytes cannot be read.
+of an address concerns the advertised one, unless `bootstrap` is true; a fault of a broker concerns both. In a cluster
+of `signalbox up --drill` the advertised address is the only one. More listeners of clients have advertised addresses of
+their own.
+Lines in front of TLS pass its bytes as they are, until a fault reads requests: then clients have TLS with the line.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Line
-from signalbox.testing.wire.request_rule import LineRules
 
 _ADDRESS_LINE = "broker-"
+FIRST_LISTENER = "CLIENT"
 Undo = Callable[[], Awaitable[None]]
 
 
@@ -32,14 +35,53 @@ class Fault(Protocol):
         ...
 
 
-def address_line(node: int, bootstrap: bool = False) -> str:
-    """The name of the line at a broker's advertised address, or at its bootstrap address."""
-    return f"bootstrap-{node}" if bootstrap else f"{_ADDRESS_LINE}{node}"
+def address_line(node: int, bootstrap: bool = False, listener: str | None = None) -> str:
+    """The name of the line at a broker's advertised address on a listener (the first one if it is None), or at its
+    bootstrap address."""
+    if bootstrap:
+        return f"bootstrap-{node}"
+    return f"{_ADDRESS_LINE}{node}" + (f"@{listener}" if listener not in (None, FIRST_LISTENER) else "")
 
 
-def lines_of(board: Switchboard, node: int) -> list[Line]:
-    """Both lines of a broker; KeyError if there is no such node."""
-    return [board.line(address_line(node)), board.line(address_line(node, bootstrap=True))]
+def key_of(api: str) -> ApiKey:
+    """The key of an API; ValueError for a name that Kafka does not have."""
+    for key, row in API_TABLE.items():
+        if row.name == api:
+            return ApiKey(key)
+    raise ValueError(f"there is no API {api!r}; names are those of Kafka, as Produce or FindCoordinator")
+
+
+async def nothing() -> None:
+    """For what has happened and cannot be taken back."""
+
+
+def line_at(board: Switchboard, node: int, bootstrap: bool = False, listener: str | None = None) -> Line:
+    """The line at one address of a broker; ValueError if there is no such broker or address."""
+    name = address_line(node, bootstrap, listener)
+    if name in board.names():
+        return board.line(name)
+    nodes = node_ids(board)
+    if node not in nodes:
+        raise ValueError(f"there is no broker {node!r}; there are {', '.join(map(str, nodes))}")
+    if bootstrap:
+        raise ValueError(f"broker {node} has one address, which is for bootstrap.servers too")
+    names = [FIRST_LISTENER, *(name.partition("@")[2] for name in board.names() if name.startswith(f"broker-{node}@"))]
+    raise ValueError(f"broker {node} has no listener {listener!r}; there are {', '.join(names)}")
+
+
+def node_ids(board: Switchboard) -> list[int]:
+    """The brokers that have an address on the switchboard."""
+    names = [name for name in board.names() if name.startswith(_ADDRESS_LINE) and "@" not in name]
+    return [int(name.removeprefix(_ADDRESS_LINE)) for name in names]
+
+
+def lines_of(board: Switchboard, node: int, listener: str | None = None) -> list[Line]:
+    """The lines of a broker, of one listener or of all; ValueError if there is no such node or listener."""
+    first = line_at(board, node, listener=listener)
+    more = [address_line(node, bootstrap=True)] if listener in (None, FIRST_LISTENER) else []
+    if listener is None:
+        more += [name for name in board.names() if name.startswith(f"{first.name}@")]
+    return [first, *(board.line(name) for name in more if name in board.names())]
 
 
 def claims_of_node(node: int, setting: str) -> frozenset[str]:
@@ -47,14 +89,26 @@ def claims_of_node(node: int, setting: str) -> frozenset[str]:
     return frozenset({f"{address_line(node, bootstrap)}: {setting}" for bootstrap in (False, True)})
 
 
-def rules_of(board: Switchboard, node: int | None) -> list[LineRules]:
-    """The rules of a broker's lines, of all brokers' lines if `node` is None. ValueError if clients use TLS."""
-    names = [name for name in board.names() if name.startswith(_ADDRESS_LINE)]
-    nodes = [node] if node is not None else [int(name.removeprefix(_ADDRESS_LINE)) for name in names]
-    found = [line.rules for each in nodes for line in lines_of(board, each)]
-    rules = [each for each in found if each is not None]
-    if len(rules) != len(found):
-        raise ValueError(
-            "the fault reads requests, and clients of this cluster use TLS: take PLAINTEXT or SASL_PLAINTEXT"
-        )
-    return rules
+class Readers:
+    """The rules of lines whose requests are read for a fault. `release` ends that."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        """ValueError if clients use TLS, and the lines have no certificate of the brokers."""
+        self._lines = lines
+        self.rules = [line.rules for line in lines if line.rules is not None]
+        if len(self.rules) != len(lines):
+            raise ValueError(
+                "the fault reads requests, and clients of this cluster use TLS: take PLAINTEXT or SASL_PLAINTEXT"
+            )
+        for line in lines:
+            line.begin_reading()
+
+    def release(self) -> None:
+        for line in self._lines:
+            line.end_reading()
+
+
+def readers_of(board: Switchboard, node: int | None, listener: str | None = None) -> Readers:
+    """The lines of a broker, of all brokers if `node` is None; those of one listener, or of all."""
+    nodes = node_ids(board) if node is None else [node]
+    return Readers([line for each in nodes for line in lines_of(board, each, listener)])

@@ -1,11 +1,13 @@
-"""Nodes that are not the ones they should be, as seen on the wire (KIP-1242). They need a listener without TLS."""
+"""Nodes that are not the ones they should be, as seen on the wire (KIP-1242). With TLS they cut open
+connections, as faults of requests do."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from signalbox.testing.faults.fault import Undo, claims_of_node, lines_of, rules_of
+from signalbox.protocol.api_table import ApiKey
+from signalbox.testing.faults.fault import Readers, Undo, claims_of_node, key_of, lines_of, readers_of
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Target
 from signalbox.testing.switchboard_rewrite import WireRewrite
@@ -70,6 +72,41 @@ class CapApiVersions:
 
 
 @dataclass(frozen=True, slots=True)
+class CapVersions:
+    """The broker serves an API up to version `highest` and from `lowest` on, as an older or newer release does: that is
+    what its ApiVersions says, and a request of another version ends the connection. With `highest` -1 it does not know
+    the API. Open connections are cut, so that clients ask for the versions again."""
+
+    node: int
+    api: str
+    highest: int
+    lowest: int = 0
+
+    def __post_init__(self) -> None:
+        if key_of(self.api) == ApiKey.API_VERSIONS:
+            raise ValueError("versions of ApiVersions are limited by CapApiVersions")
+
+    def claims(self) -> frozenset[str]:
+        return claims_of_node(self.node, f"versions of {self.api}")
+
+    async def apply(self, board: Switchboard) -> Undo:
+        lines, readers, key = lines_of(board, self.node), readers_of(board, self.node), key_of(self.api)
+        for each in readers.rules:
+            each.versions[key] = self.lowest, self.highest
+        for line in lines:
+            line.sever()
+
+        async def undo() -> None:
+            for each in readers.rules:
+                del each.versions[key]
+            readers.release()
+            for line in lines:
+                line.sever()
+
+        return undo
+
+
+@dataclass(frozen=True, slots=True)
 class RewriteMetadata:
     """The brokers `nodes` answer Metadata, DescribeCluster and FindCoordinator with `addresses` (by node id) in place
     of the advertised ones, and without the nodes of `hidden`, whose partitions have LISTENER_NOT_FOUND."""
@@ -87,26 +124,27 @@ class RewriteMetadata:
 
 
 def _present(board: Switchboard, node: int, identity: PresentedIdentity) -> Undo:
-    lines = rules_of(board, node)
-    for rules in lines:
+    readers = readers_of(board, node)
+    for rules in readers.rules:
         rules.identity = identity
 
     async def undo() -> None:
-        for rules in lines:
+        for rules in readers.rules:
             rules.identity = None
+        readers.release()
 
     return undo
 
 
 def _rewrite(board: Switchboard, nodes: Sequence[int], rewrite: WireRewrite) -> Undo:
     lines = [line for node in nodes for line in lines_of(board, node)]
-    for node in nodes:
-        rules_of(board, node)  # rejects TLS
+    readers = Readers(lines)
     for line in lines:
         line.rewrite = rewrite
 
     async def undo() -> None:
         for line in lines:
             line.rewrite = None
+        readers.release()
 
     return undo

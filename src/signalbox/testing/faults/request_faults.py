@@ -2,7 +2,9 @@
 
 Requests to the node (`node`, or every broker if it is None) are counted from 1 when the fault is applied, over all
 connections; the fault has the requests `first` to `first + times - 1`, all from `first` on if `times` is None. With
-`client_id` only this client's requests are counted. These faults read requests, so they need a listener without TLS.
+`client_id` only this client's requests are counted, with `topic` only those that name the topic or whose fetch session
+has it, with `listener` those of one listener. With TLS open connections are cut when the fault is applied and when it
+is taken back: in between clients have their TLS with the line, which has the brokers' certificate.
 """
 
 from __future__ import annotations
@@ -10,13 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
-from signalbox.testing.faults.fault import Undo, rules_of
+from signalbox.testing.faults.fault import Undo, key_of, readers_of
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.wire.request_rule import RequestRule, RuleAction
-
-_KEYS = {row.name: ApiKey(key) for key, row in API_TABLE.items()}
+from signalbox.testing.wire.response_edits import has_throttle_time
+from signalbox.testing.wire.topic_entries import has_topics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,8 @@ class _RequestFault:
     first: int = 1
     times: int | None = 1
     client_id: str | None = None
+    topic: str | None = None
+    listener: str | None = None
     action: ClassVar[RuleAction]
 
     def __post_init__(self) -> None:
@@ -36,26 +39,29 @@ class _RequestFault:
 
     def rule(self) -> RequestRule:
         """A rule that has counted nothing. ValueError for an API or error that does not exist, or a number below 1."""
-        if self.api not in _KEYS:
-            raise ValueError(f"there is no API {self.api!r}; names are those of Kafka, as Produce or FindCoordinator")
+        api = key_of(self.api)
         if self.first < 1 or (self.times is not None and self.times < 1):
             raise ValueError(f"requests are counted from 1: first={self.first}, times={self.times}")
+        if self.topic is not None and not has_topics(api):
+            raise ValueError(f"{self.api} requests have no topics: leave out topic={self.topic}")
         return RequestRule(
             self.action,
-            _KEYS[self.api],
+            api,
             first=self.first,
             times=self.times,
             client_id=self.client_id,
+            topic=self.topic,
         )
 
     async def apply(self, board: Switchboard) -> Undo:
-        rule, lines = self.rule(), rules_of(board, self.node)
-        for rules in lines:
+        rule, readers = self.rule(), readers_of(board, self.node, self.listener)
+        for rules in readers.rules:
             rules.rules.append(rule)
 
         async def undo() -> None:
-            for rules in lines:
+            for rules in readers.rules:
                 rules.rules.remove(rule)
+            readers.release()
 
         return undo
 
@@ -63,16 +69,18 @@ class _RequestFault:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerWithError(_RequestFault):
     """The client gets the error (its name, as "NOT_LEADER_OR_FOLLOWER") for every entry of the request, in the form
-    that the API has for it; the broker does not get the request."""
+    that the API has for it, after `delay_ms`; the broker does not get the request. With `topic` its entries get the
+    error, and the broker gets the others."""
 
     error: str
+    delay_ms: float = 0.0
     action: ClassVar[RuleAction] = RuleAction.ERROR
 
     def rule(self) -> RequestRule:
         rule = _RequestFault.rule(self)
         if self.error not in Error.__members__:
             raise ValueError(f"there is no error {self.error!r}; names are those of Kafka, as REBOOTSTRAP_REQUIRED")
-        rule.error = Error[self.error]
+        rule.error, rule.delay_ms = Error[self.error], self.delay_ms
         return rule
 
 
@@ -86,6 +94,22 @@ class DelayResponse(_RequestFault):
     def rule(self) -> RequestRule:
         rule = _RequestFault.rule(self)
         rule.delay_ms = self.delay_ms
+        return rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throttle(_RequestFault):
+    """The broker handles the request; its response says that the client is to wait `throttle_ms` (a quota is used up).
+    Unlike a broker, the line reads the client's next request at once: it shows whether the client waits."""
+
+    throttle_ms: int
+    action: ClassVar[RuleAction] = RuleAction.THROTTLE
+
+    def rule(self) -> RequestRule:
+        rule = _RequestFault.rule(self)
+        if not has_throttle_time(rule.api):
+            raise ValueError(f"{self.api} responses have no throttle time")
+        rule.throttle_ms = self.throttle_ms
         return rule
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from signalbox.testing.faults.fault import Undo, claims_of_node, lines_of
+from signalbox.testing.faults.fault import Undo, claims_of_node, lines_of, nothing
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import CutLimit
 
@@ -81,6 +81,47 @@ class CutAfterBytes:
                 line.cut_limit = None
 
         return undo
+
+
+@dataclass(frozen=True, slots=True)
+class ResetConnections:
+    """Connections to the broker end with a TCP reset: the open ones at once, and each new one when it is accepted,
+    until the fault is taken back; with `once` the open ones only."""
+
+    node: int
+    once: bool = False
+
+    def claims(self) -> frozenset[str]:
+        return frozenset() if self.once else claims_of_node(self.node, "resets")
+
+    async def apply(self, board: Switchboard) -> Undo:
+        lines = lines_of(board, self.node)
+        for line in lines:
+            line.resets = line.resets or not self.once
+            line.reset()
+
+        async def undo() -> None:
+            for line in lines:
+                line.resets = line.resets and self.once
+
+        return undo
+
+
+@dataclass(frozen=True, slots=True)
+class HalfOpen:
+    """The connections to the broker that are open now lose their other end, as when a NAT or firewall forgets them:
+    they stay open for the clients, and nothing passes in them any more, also after the fault is taken back. New
+    connections work."""
+
+    node: int
+
+    def claims(self) -> frozenset[str]:
+        return frozenset()
+
+    async def apply(self, board: Switchboard) -> Undo:
+        for line in lines_of(board, self.node):
+            line.abandon()
+        return nothing
 
 
 def _hold(board: Switchboard, node: int, *, requests: bool) -> Undo:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
+
+from signalbox.testing.switchboard_line import LineTls
 
 _DAY = datetime.timedelta(days=1)
 
@@ -19,6 +22,12 @@ class CertificateFiles:
 
     authority: Path
     broker: Path
+
+    def line_tls(self) -> LineTls:
+        """For a line of the switchboard in front of a broker."""
+        to_caller = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        to_caller.load_cert_chain(self.broker)
+        return LineTls(to_caller, ssl.create_default_context(cafile=str(self.authority)))
 
 
 def write_certificates(folder: Path) -> CertificateFiles:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+CLIENT_LISTENER = "CLIENT"
+OWN_LISTENERS = (CLIENT_LISTENER, "REPLICATION", "CONTROL", "KIT")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
@@ -15,7 +17,8 @@ class ClusterOptions:
     """`brokers`: how many, with the ids from 1 on. `security` and `mechanism` are those of clients; `users` maps names
     to passwords, the first one is that of `KafkaCluster.client_config`. `authorize` checks ACLs (with SASL only: users
     have no rights until an ACL gives them). `topics` maps names to numbers of partitions. `overrides` are keys of
-    server.properties for all brokers. `processes`: each broker is a process."""
+    server.properties for all brokers. `processes`: each broker is a process. `listeners` are more listeners of clients
+    than the first one, which has the name CLIENT: names and security protocols."""
 
     brokers: int = 3
     security: str = "PLAINTEXT"
@@ -25,18 +28,23 @@ class ClusterOptions:
     topics: Mapping[str, int] = field(default_factory=dict)
     overrides: Mapping[str, str] = field(default_factory=dict)
     processes: bool = False
+    listeners: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.brokers < 1:
             raise ValueError(f"a cluster has at least one broker, not {self.brokers}")
-        if self.security not in SECURITY_PROTOCOLS:
-            raise ValueError(f"security is one of {', '.join(SECURITY_PROTOCOLS)}, not {self.security!r}")
+        for protocol in self.protocols.values():
+            if protocol not in SECURITY_PROTOCOLS:
+                raise ValueError(f"security is one of {', '.join(SECURITY_PROTOCOLS)}, not {protocol!r}")
+        taken = [name for name in self.listeners if name.upper() in OWN_LISTENERS]
+        if taken:
+            raise ValueError(f"the cluster has a listener {taken[0]} already: take another name")
         if self.mechanism not in MECHANISMS:
             raise ValueError(f"mechanism is one of {', '.join(MECHANISMS)}, not {self.mechanism!r}")
         if self.authorize and not self.has_sasl:
             raise ValueError("authorize needs users: security SASL_PLAINTEXT or SASL_SSL")
         if self.has_sasl and not self.users:
-            raise ValueError(f"{self.security} needs at least one user")
+            raise ValueError("SASL needs at least one user")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -48,12 +56,17 @@ class ClusterOptions:
         return cls(**values)
 
     @property
+    def protocols(self) -> dict[str, str]:
+        """The security protocol of each listener of clients."""
+        return {CLIENT_LISTENER: self.security, **self.listeners}
+
+    @property
     def has_tls(self) -> bool:
-        return self.security.endswith("SSL")
+        return any(protocol.endswith("SSL") for protocol in self.protocols.values())
 
     @property
     def has_sasl(self) -> bool:
-        return self.security.startswith("SASL")
+        return any(protocol.startswith("SASL") for protocol in self.protocols.values())
 
     @property
     def key(self) -> str:

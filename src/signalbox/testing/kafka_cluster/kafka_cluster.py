@@ -24,13 +24,14 @@ from signalbox.testing.faults.fault import Fault, address_line
 from signalbox.testing.free_ports import free_ports
 from signalbox.testing.kafka_cluster.certificate_files import CertificateFiles, write_certificates
 from signalbox.testing.kafka_cluster.client_config import ClientConfig
-from signalbox.testing.kafka_cluster.cluster_options import ClusterOptions
-from signalbox.testing.kafka_cluster.listener_properties import LISTENERS, of_all, of_broker
+from signalbox.testing.kafka_cluster.cluster_options import CLIENT_LISTENER, OWN_LISTENERS, ClusterOptions
+from signalbox.testing.kafka_cluster.listener_properties import of_all, of_broker
 from signalbox.testing.kafka_cluster.topics import Topics
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_line import Target
 from signalbox.testing.switchboard_thread import SwitchboardThread
 from signalbox.testing.wire.request_rule import LOG_LENGTH, LineRules, SeenRequest
+from signalbox.testing.wire.topic_entries import TopicNames
 
 _SHOWN_REQUESTS = 20
 
@@ -46,9 +47,11 @@ class KafkaCluster:
     def __init__(self, options: ClusterOptions | None = None) -> None:
         self.options = options or ClusterOptions()
         self.node_ids = tuple(range(1, self.options.brokers + 1))
+        self._listeners = (*OWN_LISTENERS, *self.options.listeners)
         self._stack = ExitStack()
         self._ports: dict[int, dict[str, int]] = {}
         self._log: deque[SeenRequest] = deque(maxlen=LOG_LENGTH)
+        self._topic_names: TopicNames = {}
         self._certificates: CertificateFiles | None = None
 
     def __enter__(self) -> Self:
@@ -65,8 +68,9 @@ class KafkaCluster:
             self._certificates = write_certificates(folder) if self.options.has_tls else None
             self.switchboard = stack.enter_context(SwitchboardThread())
             self._faults = FaultSet(self.switchboard)
-            ports = free_ports(len(LISTENERS) * self.options.brokers)
+            ports = free_ports(len(self._listeners) * self.options.brokers)
             per_broker = {node_id: self._add_broker(node_id, ports) for node_id in self.node_ids}
+            self.switchboard.reach_brokers_at(self._kit_addresses())
             self.brokers = self._made(folder, per_broker)
             stack.callback(self.brokers.stop)
             self.brokers.start()
@@ -90,18 +94,29 @@ class KafkaCluster:
     def cluster_id(self) -> str:
         return str(self.client.call(self.client.admin.describe_cluster).cluster_id)
 
-    def client_config(self, user: str | None = None, bootstrap_servers: str | None = None) -> ClientConfig:
-        """What a client needs to connect; `user` is one of the options' users, the first one if it is None."""
+    def client_config(
+        self, user: str | None = None, bootstrap_servers: str | None = None, listener: str = CLIENT_LISTENER
+    ) -> ClientConfig:
+        """What a client needs to connect to a listener of clients; `user` is one of the options' users, the first one
+        if it is None."""
         options = self.options
+        security = options.protocols[listener]
+        has_sasl = security.startswith("SASL")
         name = user if user is not None else next(iter(options.users), "")
         return ClientConfig(
-            bootstrap_servers=bootstrap_servers or self.bootstrap_servers,
-            security=options.security,
-            mechanism=options.mechanism if options.has_sasl else "",
-            user=name if options.has_sasl else "",
-            password=options.users[name] if options.has_sasl else "",
-            authority=self._certificates.authority if self._certificates is not None else None,
+            bootstrap_servers=bootstrap_servers or self._bootstrap(listener),
+            security=security,
+            mechanism=options.mechanism if has_sasl else "",
+            user=name if has_sasl else "",
+            password=options.users[name] if has_sasl else "",
+            authority=self._certificates.authority if self._certificates and security.endswith("SSL") else None,
         )
+
+    def _bootstrap(self, listener: str) -> str:
+        """More listeners have their advertised addresses alone."""
+        if listener == CLIENT_LISTENER:
+            return self.bootstrap_servers
+        return ",".join(f"{host}:{port}" for host, port in (self.advertised(node, listener) for node in self.node_ids))
 
     def faults(self, *faults: Fault) -> AppliedFaults:
         """Applies faults, until the end of a `with` block or `remove`. FaultConflict, ValueError."""
@@ -113,13 +128,13 @@ class KafkaCluster:
         for node_id in self.stopped():
             self.brokers.start_broker(node_id)
 
-    def target(self, node_id: int) -> Target:
+    def target(self, node_id: int, listener: str = CLIENT_LISTENER) -> Target:
         """Where the addresses of a broker lead: a `to` for SendElsewhere on another cluster."""
-        return "127.0.0.1", self._ports[node_id]["CLIENT"]
+        return "127.0.0.1", self._ports[node_id][listener]
 
-    def advertised(self, node_id: int) -> Target:
+    def advertised(self, node_id: int, listener: str = CLIENT_LISTENER) -> Target:
         """The host and port that a broker advertises to clients."""
-        return self.switchboard.line(address_line(node_id)).address
+        return self.switchboard.line(address_line(node_id, listener=listener)).address
 
     def stopped(self) -> list[int]:
         """The ids of the brokers that do not run."""
@@ -128,7 +143,8 @@ class KafkaCluster:
         return [node_id for node_id, broker in self.brokers.brokers.items() if not broker.running]
 
     def requests(self, client_id: str | None = None) -> list[SeenRequest]:
-        """The last 10,000 requests of clients (of one client) since `forget_requests`, in order. With TLS none."""
+        """The last 10,000 requests of clients (of one client) since `forget_requests`, in order. With TLS
+        those that passed while a fault read requests."""
         return [each for each in tuple(self._log) if client_id in (None, each.client_id)]
 
     def forget_requests(self) -> None:
@@ -165,14 +181,21 @@ class KafkaCluster:
         return Cluster(options.brokers, folder, overrides, per_broker)
 
     def _add_broker(self, node_id: int, ports: list[int]) -> dict[str, str]:
-        first = (node_id - 1) * len(LISTENERS)
-        self._ports[node_id] = dict(zip(LISTENERS, ports[first : first + len(LISTENERS)], strict=True))
-        self._add_line(address_line(node_id, bootstrap=True), node_id)
-        return of_broker(self._ports[node_id], self._add_line(address_line(node_id), node_id))
+        first = (node_id - 1) * len(self._listeners)
+        own_ports = ports[first : first + len(self._listeners)]
+        self._ports[node_id] = dict(zip(self._listeners, own_ports, strict=True))
+        self._add_line(address_line(node_id, bootstrap=True), node_id, CLIENT_LISTENER)
+        advertised = {
+            name: self._add_line(address_line(node_id, listener=name), node_id, name) for name in self.options.protocols
+        }
+        return of_broker(self._ports[node_id], advertised)
 
-    def _add_line(self, name: str, node_id: int) -> Target:
-        rules = LineRules(log=self._log) if not self.options.has_tls else None
-        return self.switchboard.add_line(name, self.target(node_id), rules=rules)
+    def _add_line(self, name: str, node_id: int, listener: str) -> Target:
+        rules = LineRules(log=self._log, topic_names=self._topic_names)
+        address = self.switchboard.add_line(name, self.target(node_id, listener), rules=rules)
+        if self._certificates is not None and self.options.protocols[listener].endswith("SSL"):
+            self.switchboard.line(name).tls = self._certificates.line_tls()
+        return address
 
     def _kit_addresses(self) -> str:
         return ",".join(f"127.0.0.1:{ports['KIT']}" for ports in self._ports.values())

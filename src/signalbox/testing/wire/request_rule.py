@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import RequestHeader
+from signalbox.testing.wire.response_edits import Versions
+from signalbox.testing.wire.topic_entries import TopicNames
 
 LOG_LENGTH = 10_000
 
@@ -25,6 +27,8 @@ class RuleAction(Enum):
     """The broker handles the request; neither its response nor a later one of the connection arrives."""
     DROP = "drop"
     """The broker does not get the request, and no later response of the connection arrives."""
+    THROTTLE = "throttle"
+    """The response has a throttle time."""
     CUT_BEFORE = "cut before"
     """The connection is cut, and the broker does not get the request."""
     CUT_AFTER = "cut after"
@@ -34,21 +38,26 @@ class RuleAction(Enum):
 @dataclass(slots=True)
 class RequestRule:
     """Takes the requests of `api` with the numbers `first` to `first + times - 1` (all from `first` on if `times` is
-    None), counted from 1 over all connections; `client_id` restricts what is counted. `taken` counts its requests."""
+    None), counted from 1 over all connections; `client_id` and `topic` restrict what is counted. An error for a topic
+    is for its entries only. `taken` counts its requests."""
 
     action: RuleAction
     api: ApiKey
     error: Error = Error.NONE
     delay_ms: float = 0.0
+    throttle_ms: int = 0
     first: int = 1
     times: int | None = 1
     client_id: str | None = None
+    topic: str | None = None
     seen: int = 0
     taken: int = 0
 
-    def takes(self, header: RequestHeader) -> bool:
-        """Whether the rule takes the request; counts it."""
+    def takes(self, header: RequestHeader, topics: Collection[str] = ()) -> bool:
+        """Whether the rule takes the request, which is about these topics; counts it."""
         if header.api_key != self.api or self.client_id not in (None, header.client_id):
+            return False
+        if self.topic is not None and self.topic not in topics:
             return False
         self.seen += 1
         if self.seen < self.first or (self.times is not None and self.seen >= self.first + self.times):
@@ -84,13 +93,25 @@ class SeenRequest:
 
 @dataclass(slots=True)
 class LineRules:
-    """The rules of a line, for all its connections, open ones too. `log` has the last requests."""
+    """The rules of a line, for all its connections, open ones too. `versions` are the lowest and the highest version of
+    an API that the line lets through. `log` has the last requests, `topic_names` the names of topic ids."""
 
     rules: list[RequestRule] = field(default_factory=list)
     identity: PresentedIdentity | None = None
+    versions: dict[ApiKey, Versions] = field(default_factory=dict)
+    topic_names: TopicNames = field(default_factory=dict)
     log: deque[SeenRequest] = field(default_factory=lambda: deque(maxlen=LOG_LENGTH))
 
-    def rule_for(self, header: RequestHeader) -> RequestRule | None:
+    def rule_for(self, header: RequestHeader, topics: Collection[str] = ()) -> RequestRule | None:
         """The first rule that takes the request; all rules count it."""
-        taking: Iterator[RequestRule] = iter([rule for rule in self.rules if rule.takes(header)])
+        taking: Iterator[RequestRule] = iter([rule for rule in self.rules if rule.takes(header, topics)])
         return next(taking, None)
+
+    def reads_topics_of(self, api: int) -> bool:
+        """Whether a rule asks for the topics of such requests."""
+        return any(rule.api == api and rule.topic is not None for rule in self.rules)
+
+    def lets_through(self, header: RequestHeader) -> bool:
+        """Whether the version of a request is within the limits of its API."""
+        lowest, highest = self.versions.get(ApiKey(header.api_key), (0, header.api_version))
+        return lowest <= header.api_version <= highest

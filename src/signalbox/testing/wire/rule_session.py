@@ -24,9 +24,21 @@ from signalbox.protocol.headers import (
 from signalbox.security.request_context import RequestContext
 from signalbox.testing.switchboard_rewrite import RewritingSession, WireRewrite, framed, frames_of
 from signalbox.testing.wire.request_rule import LineRules, RequestRule, RuleAction, SeenRequest
+from signalbox.testing.wire.response_edits import (
+    Edit,
+    FetchedPartitions,
+    capped,
+    edited,
+    throttled,
+    topic_in_fetch,
+    topic_in_metadata,
+)
+from signalbox.testing.wire.topic_entries import join, note_ids, split, topics_of
+
+FetchedTopics = dict[tuple[str, bytes], set[int]]
 
 _IDENTITY_FROM = 5
-_DECODED = (ApiKey.API_VERSIONS, ApiKey.PRODUCE)
+_DECODED = (ApiKey.API_VERSIONS, ApiKey.PRODUCE, ApiKey.FETCH)
 
 
 @dataclass(slots=True)
@@ -41,9 +53,10 @@ class Step:
 
 @dataclass(slots=True)
 class _InFlight:
-    correlation_id: int
+    header: RequestHeader
     rule: RequestRule | None
     rewriting: RewritingSession | None
+    edit: Edit | None = None
     response: bytes | None = None
 
 
@@ -58,6 +71,7 @@ class RuleSession:
         self._in_flight: deque[_InFlight] = deque()
         self._rewriting: tuple[WireRewrite, RewritingSession] | None = None
         self._silent = False
+        self._fetched = FetchedPartitions()
 
     def requests(self, data: bytes, rewrite: WireRewrite | None) -> Step:
         """Bytes of the caller."""
@@ -74,33 +88,51 @@ class RuleSession:
         step = Step()
         for frame in frames_of(self._from_target, data):
             correlation_id = int.from_bytes(frame[:4], "big", signed=True)
-            request = next((row for row in self._in_flight if row.correlation_id == correlation_id), None)
+            request = next((row for row in self._in_flight if row.header.correlation_id == correlation_id), None)
             if request is None:  # a token of SASL without a header
                 step.to_caller.append((framed(frame), 0.0))
                 continue
-            request.response = frame if request.rewriting is None else request.rewriting.response(frame)
+            request.response = self._received(frame, request)
         self._give_responses(step)
         return step
+
+    def _received(self, frame: bytes, request: _InFlight) -> bytes:
+        """The broker's response as the caller gets it."""
+        if request.rewriting is not None:
+            frame = request.rewriting.response(frame)
+        api, version = ApiKey(request.header.api_key), request.header.api_version
+        if api == ApiKey.METADATA:
+            edited(frame, api, version, lambda response: note_ids(response, self._rules.topic_names))
+        return frame if request.edit is None else edited(frame, api, version, request.edit)
 
     def _request(self, frame: bytes, rewrite: WireRewrite | None, step: Step) -> None:
         body: Any = None
         try:
             header, offset = decode_request_header(frame)
             api = ApiKey(header.api_key)
-            if api in _DECODED:
+            if api in _DECODED or self._rules.reads_topics_of(api):
                 body = _body(frame, header, offset)
         except ValueError:
             step.to_target += framed(frame)  # a token of SASL, an API or version that is not in the table
             return
         self._note(api, header, body)
-        rule = self._rules.rule_for(header)
-        request = _InFlight(header.correlation_id, rule, self._rewriting_of(rewrite))
+        if not self._rules.lets_through(header):
+            step.cut = True  # as brokers do that do not know the version
+            return
+        fetched = self._fetched.after(body) if api == ApiKey.FETCH else {}
+        rule = self._rules.rule_for(header, self._topics(body, fetched))
+        request = _InFlight(header, rule, self._rewriting_of(rewrite))
         if api == ApiKey.PRODUCE and body.acks == 0:
             self._without_response(frame, request, step)
             return
         error = rule.error if rule is not None and rule.action is RuleAction.ERROR else None
+        if rule is not None and rule.topic is not None and error is not None:
+            frame, error = self._error_for_topic(rule, frame, request, body, fetched)
+        elif rule is not None and rule.action is RuleAction.THROTTLE:
+            request.edit = throttled(rule.throttle_ms)
         if api == ApiKey.API_VERSIONS and error is None:
             frame, error = self._presented(frame, header, body)
+            request.edit = capped(self._rules.versions) if self._rules.versions else request.edit
         if error is not None:
             request.response = _error_frame(frame, header, offset, error)
         if request.response is not None:
@@ -111,6 +143,38 @@ class RuleSession:
         elif rule is None or rule.action is not RuleAction.DROP:
             step.to_target += framed(frame if request.rewriting is None else request.rewriting.request(frame))
         self._in_flight.append(request)
+
+    def _topics(self, body: Any, fetched: FetchedTopics) -> frozenset[str]:
+        """The topics of a request that is decoded, and of its fetch session."""
+        names = self._rules.topic_names
+        if body is None or not self._rules.reads_topics_of(body.api_key):
+            return frozenset()
+        if body.api_key == ApiKey.FETCH:
+            return frozenset(name or names.get(topic_id, "") for name, topic_id in fetched)
+        if body.api_key == ApiKey.METADATA and body.topics is None:
+            return frozenset(rule.topic for rule in self._rules.rules if rule.topic is not None)
+        return topics_of(body, names)
+
+    def _error_for_topic(
+        self, rule: RequestRule, frame: bytes, request: _InFlight, body: Any, fetched: FetchedTopics
+    ) -> tuple[bytes, Error | None]:
+        """The request that the broker gets, and the error of the whole request if it is about this topic alone.
+        Reading requests reach the broker unchanged: fetch sessions stay in step, and Metadata has the brokers."""
+        header, names, topic = request.header, self._rules.topic_names, rule.topic or ""
+        if header.api_key == ApiKey.METADATA:
+            request.edit = topic_in_metadata(topic, rule.error, names)
+            return frame, None
+        if header.api_key == ApiKey.FETCH:
+            request.edit = topic_in_fetch(topic, rule.error, names, fetched)
+            return frame, None
+        divided = split(body, topic, names)
+        if divided is None:
+            return frame, rule.error
+        others, own = divided
+        part = _error_body(own, frame, header, rule.error)
+        request.edit = lambda response: join(response, part)
+        head = encode_request_header(header.api_key, header.api_version, header.correlation_id, header.client_id)
+        return head + others.encode(header.api_version), None
 
     def _without_response(self, frame: bytes, request: _InFlight, step: Step) -> None:
         """A Produce request with acks=0: whatever would change its response ends the connection."""
@@ -180,7 +244,11 @@ def _error_frame(frame: bytes, header: RequestHeader, offset: int, error: Error)
         body = _body(frame, header, offset)
     except DecodeError:
         return None
-    no_context = cast(RequestContext, None)  # errors depend on header and body only
-    response: Any = error_response(ApiRequest(header, body, no_context, frame, 0.0), error)
+    response = _error_body(body, frame, header, error)
     head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
     return head + bytes(response.encode(header.api_version))
+
+
+def _error_body(body: Any, frame: bytes, header: RequestHeader, error: Error) -> Any:
+    no_context = cast(RequestContext, None)  # errors depend on header and body only
+    return error_response(ApiRequest(header, body, no_context, frame, 0.0), error)

@@ -1,0 +1,1 @@
+"""`signalbox drill`: faults of the cluster that `signalbox up --drill` runs, one command for each."""

@@ -1,0 +1,91 @@
+"""Applies and takes back faults as requests say, which are JSON objects: the commands of `signalbox drill`.
+
+    {"do": "apply", "fault": "Delay", "fields": {"node": "1", "delay_ms": "50"}}
+        {"number": 1, "fault": "Delay node=1 delay_ms=50"}
+    {"do": "list"}
+        {"faults": [{"number", "fault"}], "addresses": [{"broker", "address", "leads_to", "open", "accepted"}]}
+    {"do": "clear", "numbers": [1]}, without numbers all
+        {"cleared": [1]}
+
+A request that cannot be executed has the response `{"error": "..."}`, in words.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from signalbox.client.failures import ClientFailure
+from signalbox.protocol.error_table import KafkaError
+from signalbox.testing.faults.applied_faults import AppliedFaults, FaultSet
+from signalbox.testing.faults.fault import line_at, node_ids
+from signalbox.testing.faults.fault_text import fault_of, text_of
+from signalbox.testing.switchboard import Switchboard
+from signalbox.testing.switchboard_thread import SwitchboardThread
+
+JsonObject = dict[str, Any]
+
+
+class FaultControl:
+    """The faults of one switchboard, each with a number."""
+
+    def __init__(self, board: SwitchboardThread) -> None:
+        self._board = board
+        self._faults = FaultSet(board)
+        self._numbers = itertools.count(1)
+        self._applied: dict[int, tuple[str, AppliedFaults]] = {}
+
+    def execute(self, request: Any) -> JsonObject:
+        """The response to one request."""
+        try:
+            match request:
+                case {"do": "apply", "fault": str(name), "fields": dict(values)}:
+                    return self._apply(name, values)
+                case {"do": "list"}:
+                    return self._list()
+                case {"do": "clear"}:
+                    return self._clear(request.get("numbers") or list(self._applied))
+        except (ValueError, ClientFailure, KafkaError, TimeoutError) as error:
+            return {"error": str(error) or "the brokers have not done it in a minute"}
+        return {"error": f"there is no such request: {request}"}
+
+    def _apply(self, name: str, values: Mapping[str, str]) -> JsonObject:
+        fault = fault_of(name, values)
+        applied = self._faults.apply(fault)
+        number = next(self._numbers)
+        self._applied[number] = text_of(fault), applied
+        return {"number": number, "fault": text_of(fault)}
+
+    def _clear(self, numbers: list[int]) -> JsonObject:
+        for number in numbers:
+            if number not in self._applied:
+                applied = ", ".join(map(str, self._applied)) or "none"
+                raise ValueError(f"there is no fault {number}; applied are: {applied}")
+        for number in sorted(numbers, reverse=True):
+            self._applied.pop(number)[1].remove()
+        return {"cleared": sorted(numbers)}
+
+    def _list(self) -> JsonObject:
+        async def addresses(board: Switchboard) -> list[JsonObject]:
+            return [_address(board, node) for node in node_ids(board)]
+
+        faults = [{"number": number, "fault": text} for number, (text, _) in self._applied.items()]
+        return {"faults": faults, "addresses": self._board.execute(addresses)}
+
+
+def _address(board: Switchboard, node: int) -> JsonObject:
+    """The advertised address of a broker: where it leads, and its connections."""
+    line = line_at(board, node)
+    owners = {tuple(target): each for each in node_ids(board) for target in line_at(board, each).home}
+    return {
+        "broker": node,
+        "address": _text(line.address),
+        "leads_to": [owners.get(target, _text(target)) for target in line.targets] if line.listening else [],
+        "open": line.open_connections,
+        "accepted": line.accepted,
+    }
+
+
+def _text(address: tuple[str, int]) -> str:
+    return f"{address[0]}:{address[1]}"

@@ -1,0 +1,59 @@
+"""Relays with a socket that rewires them, in front of servers that are no brokers."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from signalbox.testing.control.control_socket import NoControl, ask_control
+from signalbox.testing.control.drill_relays import DrillRelays, RelayedPorts
+from signalbox.testing.free_ports import free_ports
+
+pytestmark = pytest.mark.spec("R7")
+
+
+def reached(port: int, *servers: socket.socket) -> int:
+    """The number of the server to which a connection leads."""
+    with socket.create_connection(("127.0.0.1", port)):
+        for number, server in enumerate(servers, 1):
+            server.settimeout(0.2)
+            try:
+                server.accept()[0].close()
+            except TimeoutError:
+                continue
+            return number
+    return 0
+
+
+def test_clients_reach_brokers_through_relays_that_are_rewired(tmp_path: Path) -> None:
+    one, other = (socket.create_server(("127.0.0.1", 0)) for _ in range(2))
+    with one, other:
+        first, second = free_ports(2)
+        ports = {
+            1: RelayedPorts(first, one.getsockname()[1], 7), 2: RelayedPorts(second, other.getsockname()[1], 8)
+        }  # fmt: skip
+        with DrillRelays(tmp_path, ports) as relays:
+            assert relays.kit_bootstrap == "127.0.0.1:7,127.0.0.1:8"
+            assert [reached(port, one, other) for port in (first, second)] == [1, 2]
+            ask_control(tmp_path, {"do": "apply", "fault": "SwapAddresses", "fields": {"one": "1", "other": "2"}})
+            assert [reached(port, one, other) for port in (first, second)] == [2, 1]
+            reads = {"do": "apply", "fault": "DropRequest", "fields": {"api": "Fetch"}}
+            assert ask_control(tmp_path, reads)["number"] == 2
+    with pytest.raises(NoControl):
+        ask_control(tmp_path, {"do": "list"})
+
+
+def test_a_port_that_is_taken_leaves_nothing_behind(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ports = {1: RelayedPorts(taken.getsockname()[1], 7, 8)}
+        with pytest.raises(OSError, match="in use"), DrillRelays(tmp_path, ports):
+            pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_with_tls_only_addresses_and_bytes_have_faults(tmp_path: Path) -> None:
+    with DrillRelays(tmp_path, {1: RelayedPorts(free_ports(1)[0], 7, 8)}, reads_requests=False):
+        reads = {"do": "apply", "fault": "DropRequest", "fields": {"api": "Fetch"}}
+        assert "use TLS" in ask_control(tmp_path, reads)["error"]

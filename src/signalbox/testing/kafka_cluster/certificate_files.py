@@ -30,7 +30,7 @@ def write_certificates(folder: Path) -> CertificateFiles:
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
         from cryptography.x509.oid import NameOID
     except ImportError as error:
-        raise RuntimeError("a cluster with TLS needs the package cryptography: install signalbox[security]") from error
+        raise RuntimeError("a cluster with TLS needs the package cryptography: pip install cryptography") from error
 
     def name(text: str) -> x509.Name:
         return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])

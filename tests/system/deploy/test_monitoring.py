@@ -20,6 +20,7 @@ from signalbox.testing.cluster import Cluster
 from tests.system import provision
 from tests.system.deploy.faults_of_alerts import FAULTS
 
+pytestmark = pytest.mark.timeout(800)  # as in test_kubernetes.py
 FOLDER = Path(__file__).parents[3] / "deploy" / "monitoring"
 _LABELS = 'job="signalbox",instance="kafka1:9404",cluster="main"'
 _MINUTES = 40
@@ -27,7 +28,7 @@ _MINUTES = 40
 
 def promtool(*arguments: str, folder: Path = FOLDER) -> str:
     command = [provision.unpacked_program("prometheus", "usr/bin/promtool"), *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

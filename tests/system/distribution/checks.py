@@ -118,7 +118,8 @@ def check_store_on_zookeeper(environment: Environment) -> None:
 
 def source_version() -> str:
     text = (ROOT / "src" / "signalbox" / "__init__.py").read_text()
-    return re.findall(r'__version__ = "(.+)"', text)[0]
+    [version] = re.findall(r'__version__ = "(.+)"', text)
+    return str(version)
 
 
 def readme_blocks(section: str, page: Path = ROOT / "README.md") -> list[str]:

@@ -118,7 +118,7 @@ dist-test: $(STAMP)  ## the wheel with each extra in empty environments of each 
 	$(BIN)/python -m tests.system.distribution
 
 # `make unit` for one interpreter is `make unit PYTHON=python3.12 VENV=build/python-3.12`.
-pythons: $(STAMP)  ## make unit with each supported Python of this machine (10 minutes each the first time)
+pythons: $(STAMP)  ## make unit with each supported Python of this machine, in environments of their own
 	@$(BIN)/python -m tests.system.distribution.interpreters | while read -r version path; do \
 	  echo "== Python $$version"; \
 	  $(MAKE) --no-print-directory unit PYTHON="$$path" VENV="build/python-$$version" </dev/null || exit 1; done

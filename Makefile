@@ -8,6 +8,7 @@ STAMP  := $(VENV)/.installed
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-fixture trace-leadership doctor-stories chaos fuzz words mutants clean
+.PHONY: dist dist-test pythons
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -22,6 +23,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@echo "[2/3] installing locked packages (a few minutes the first time; pyspark alone is 400 MB)"
 	@$(BIN)/python -m pip install --quiet --progress-bar off --require-hashes -r requirements/dev.txt
 	@echo "[3/3] installing signalbox"
+	@$(BIN)/python -m pip uninstall --quiet --quiet --yes signalbox  # the name of the distribution before decision 0051
 	@$(BIN)/python -m pip install --quiet --no-deps --editable .
 	@touch $@
 
@@ -101,5 +103,25 @@ FRAMES ?= 1000000
 fuzz: $(STAMP)  ## malformed requests by the million against real brokers: FRAMES=1000000 SEED=n
 	$(BIN)/python -m tools.fuzz --frames $(FRAMES) $(if $(SEED),--seed $(SEED))
 
+DIST_TOOLS := build/dist-tools
+
+$(DIST_TOOLS)/.installed: requirements/dist.txt
+	@$(PYTHON) -m venv $(DIST_TOOLS)
+	@$(DIST_TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dist.txt
+	@touch $@
+
+dist: $(DIST_TOOLS)/.installed  ## the wheel and the source distribution, in dist/; needs Python and its packages only
+	@rm -rf dist
+	@$(DIST_TOOLS)/bin/hatchling build -d dist
+
+dist-test: $(STAMP)  ## the wheel with each extra in empty environments of each Python on this machine, the examples, Spark (15 minutes)
+	$(BIN)/python -m tests.system.distribution
+
+# `make unit` for one interpreter is `make unit PYTHON=python3.12 VENV=build/python-3.12`.
+pythons: $(STAMP)  ## make unit with each supported Python of this machine, in environments of their own
+	@$(BIN)/python -m tests.system.distribution.interpreters | while read -r version path; do \
+	  echo "== Python $$version"; \
+	  $(MAKE) --no-print-directory unit PYTHON="$$path" VENV="build/python-$$version" </dev/null || exit 1; done
+
 clean:  ## remove what was built
-	rm -rf build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache

@@ -3,7 +3,7 @@
     python examples/oauthbearer_issuer.py /tmp/issuer alice
 
 Brokers validate tokens with `jwks.json`, clients present `token`; the private key is not stored. Needs
-signalbox[security].
+the extra security.
 """
 
 import json

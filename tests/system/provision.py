@@ -1,8 +1,8 @@
 """Third-party clients and tools, fetched by the test run itself in pinned versions, kept under `build/`.
 
-From Debian only packages that are missing on the machine; from npm, Maven and Go's module proxy the contents of
-`node/package-lock.json`, `java/*/pom.xml` and `go/go.sum`. A second run finds everything there: the folder's name
-depends on the files that pin its contents.
+From Debian only packages that are missing on the machine; from npm, Maven, Go's module proxy and for Python the
+contents of `node/package-lock.json`, `java/*/pom.xml`, `go/go.sum` and `python/*.txt`. A second run finds everything
+there: the folder's name depends on the files that pin its contents.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -33,6 +34,7 @@ _PACKAGES = {
     "keytool": ("default-jre-headless",),
     "openssl": ("openssl",),
     "gcc": ("gcc", "libc6-dev"),
+    "systemd-analyze": ("systemd",),
 }
 _FETCH_TIMEOUT_S = 900
 
@@ -115,12 +117,40 @@ def go_program(name: str, source: Path | None = None) -> str | None:
     return str(folder / name)
 
 
+@cache
+def unpacked_program(package: str, path: str) -> str:
+    """A program of a Debian package that is unpacked and not installed: the installation would start a service."""
+    with _folder(f"debian-{package}") as (folder, fresh):
+        if fresh:
+            _apt_get("download", "-q", "-o", "APT::Sandbox::User=root", package, folder=folder)
+            [file] = folder.glob("*.deb")
+            _run(["dpkg", "-x", str(file), str(folder)])
+    return str(folder / path)
+
+
+@cache
+def python_program(requirements: str, name: str) -> str:
+    """The path of a program of `python/<requirements>.txt`, in an environment of its own."""
+    pins = HERE / "python" / f"{requirements}.txt"
+    with _folder(f"python-{requirements}", pins) as (folder, fresh):
+        if fresh:
+            _run([sys.executable, "-m", "venv", str(folder)])
+            pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+            _run([*pip, "--require-hashes", "-r", str(pins)])
+    return str(folder / "bin" / name)
+
+
 def _install(packages: tuple[str, ...]) -> None:
+    _apt_get("install", "-y", "-q", "--no-install-recommends", *packages)
+
+
+def _apt_get(*arguments: str, folder: Path = HERE) -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages]
-    if subprocess.run(install, env=environment, capture_output=True, timeout=_FETCH_TIMEOUT_S).returncode:
+    command = ["apt-get", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=_FETCH_TIMEOUT_S)
+    if done.returncode:
         _run(["apt-get", "update", "-q"])
-        _run(install, environment)
+        _run(command, environment, folder)
 
 
 @contextmanager
@@ -147,7 +177,9 @@ def _locked() -> Iterator[None]:
         yield
 
 
-def _run(arguments: list[str], environment: dict[str, str] | None = None) -> None:
-    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S)
+def _run(arguments: list[str], environment: dict[str, str] | None = None, folder: Path = HERE) -> None:
+    done = subprocess.run(
+        arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S
+    )
     if done.returncode:
         raise RuntimeError(f"{' '.join(arguments)} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")

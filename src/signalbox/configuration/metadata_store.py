@@ -64,7 +64,7 @@ async def open_store(values: Mapping[str, Any], clock: Clock, scheduler: TaskSch
         fault = ConfigFault(f"zookeeper.{error.key}", "", error.problem, remedy)
         raise StartError([fault]) from error
     except ImportError as error:
-        raise StartError([ConfigFault(key, setting, str(error), "pip install 'signalbox[zookeeper]'")]) from error
+        raise StartError([ConfigFault(key, setting, str(error), "pip install kazoo")]) from error
     except (OSError, ValueError) as error:  # ValueError: not a file name
         remedy = "Name a file in a folder that this broker can write to, as sqlite:<file>"
         raise StartError([ConfigFault(key, setting, reason(error), remedy)]) from error

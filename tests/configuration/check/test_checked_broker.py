@@ -38,6 +38,19 @@ def test_one_machine() -> None:
     assert share_host(broker(1, signalbox__metadata__store=store), broker(2, signalbox__metadata__store=store))
 
 
+def test_a_name_in_front_of_several_machines_is_not_one_machine() -> None:
+    """A load balancer, or ports of every host of a Kubernetes cluster: clients use one name, brokers their own."""
+
+    def behind(port: int, name: str) -> str:
+        return f"CLIENT://kafka.example.org:{port},REPLICATION://{name}:9093,CONTROL://{name}:9094"
+
+    one, other = (broker(node, advertised__listeners=behind(31091 + node, f"pod-{node}")) for node in (1, 2))
+    assert not share_host(one, other)
+    # Without names of brokers the name of clients is what is known.
+    nameless = [broker(node, advertised__listeners=behind(31091 + node, "")) for node in (1, 2)]
+    assert share_host(*nameless)
+
+
 def test_the_attributes_of_one_broker() -> None:
     one = broker(1, advertised__listeners="CLIENT://c:1,REPLICATION://c:2,CONTROL://c:3", log__dirs="/a,./b")
     assert (one.advertised_key, one.log_dirs_key, str(one)) == (

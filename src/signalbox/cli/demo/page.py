@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from signalbox import __version__
 from signalbox.cli.demo.charts import MOST_DOTS, bars, quantile_dots
 from signalbox.cli.demo.stage import Stage
 from signalbox.cli.demo.wording import api_name, counted, plain
@@ -35,7 +36,7 @@ figcaption { color: var(--soft); font-size: .85rem; margin-top: .4rem; } svg { w
 
 
 _SHOWN_REQUESTS = 18
-_PACKAGES = ("signalbox", "pyspark", "deltalake", "confluent-kafka", "kafka-python")
+_PACKAGES = ("pyspark", "deltalake", "confluent-kafka", "kafka-python")
 
 
 def write_page(stage: Stage, figures: dict[str, Any]) -> Path:
@@ -92,7 +93,7 @@ def page_faults(page: Path, stage: Stage) -> list[str]:
 
 def _provenance(stage: Stage) -> str:
     """The time, the machine and the versions."""
-    versions = ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
+    versions = ", ".join([f"signalbox {__version__}", *(f"{name} {_version(name)}" for name in _PACKAGES)])
     return (
         f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {platform.node()}: {platform.system()} {platform.release()}, "
         f"{counted(os.cpu_count() or 1, 'processor')}, Python {platform.python_version()}, {versions}; "

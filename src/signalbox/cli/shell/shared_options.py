@@ -63,9 +63,9 @@ def _keep(context: typer.Context, parameter: typer.CallbackParam, value: Any) ->
 
 def _print_version(value: bool) -> None:
     if value:
-        from importlib.metadata import version
+        from signalbox import __version__
 
-        typer.echo(f"signalbox {version('signalbox')}")
+        typer.echo(f"signalbox {__version__}")
         raise typer.Exit
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from signalbox.common.config.config_table import ConfigFault
@@ -88,12 +89,19 @@ def share_store(one: CheckedBroker, other: CheckedBroker) -> bool:
 
 
 def share_host(one: CheckedBroker, other: CheckedBroker) -> bool:
-    """Whether both run on one machine, as far as configurations show it: a common SQLite file or a common advertised
-    host name means one machine."""
-    hosts = (
-        {host_identity(endpoint.host) for endpoint in broker.advertised.values()} - {""} for broker in (one, other)
-    )
+    """Whether both run on one machine, as far as configurations show it: a common SQLite file, or a common advertised
+    host name on the listeners of brokers. On the listeners of clients it may be a proxy in front of several machines,
+    so these count only if the others have no host names."""
+    hosts = [_hosts(broker, broker.of_brokers) for broker in (one, other)]
+    if not all(hosts):
+        hosts = [_hosts(broker, broker.advertised) for broker in (one, other)]
     return bool(set.intersection(*hosts)) or (share_store(one, other) and _store(one)[0] == _FILE)
+
+
+def _hosts(broker: CheckedBroker, listener_names: Iterable[str]) -> set[str]:
+    """The host names that these listeners advertise."""
+    endpoints = [broker.advertised[name] for name in listener_names if name in broker.advertised]
+    return {host_identity(endpoint.host) for endpoint in endpoints} - {""}
 
 
 def _store(broker: CheckedBroker) -> tuple[str, frozenset[str]]:

@@ -63,7 +63,7 @@ def describe_certificate(encoded: bytes, clean: Clean) -> Certificate:
     sha256 = hashlib.sha256(encoded).hexdigest()
     try:
         from cryptography import x509
-    except ImportError:  # an optional dependency (signalbox[security])
+    except ImportError:  # an optional dependency (the extra security)
         return Certificate(sha256=sha256)
     try:
         certificate = x509.load_der_x509_certificate(encoded)

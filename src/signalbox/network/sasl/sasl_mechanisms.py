@@ -160,8 +160,9 @@ def _build_refresher(context: MechanismContext) -> JwksRefresher | None:
 
 
 def _crypto_problem() -> str | None:
-    missing = [name for name in ("jwt", "cryptography") if find_spec(name) is None]
-    return f"needs {' and '.join(missing)}: pip install 'signalbox[security]'" if missing else None
+    packages = {"jwt": "pyjwt", "cryptography": "cryptography"}
+    missing = [package for module, package in packages.items() if find_spec(module) is None]
+    return f"needs the extra security: pip install {' '.join(missing)}" if missing else None
 
 
 def _callback(context: MechanismContext, path: str, methods: tuple[str, ...]) -> Any:

@@ -100,7 +100,9 @@ def _own_certificate(chain: str) -> Certificate:
     try:
         from cryptography.x509 import load_pem_x509_certificates
     except ImportError as error:
-        raise TlsConfigError("ssl.keystore.location", "renewal needs the extra signalbox[security]") from error
+        raise TlsConfigError(
+            "ssl.keystore.location", "renewal needs the extra security: pip install cryptography"
+        ) from error
     return load_pem_x509_certificates(chain.encode())[0]
 
 

@@ -174,7 +174,7 @@ def _open_pkcs12(data: bytes, password: str, key: str) -> tuple[str, str]:
     try:
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs12
     except ImportError as error:
-        raise TlsConfigError(key, "PKCS12 stores need the extra signalbox[security]") from error
+        raise TlsConfigError(key, "PKCS12 stores need the extra security: pip install cryptography") from error
     try:
         store = pkcs12.load_pkcs12(data, password.encode() if password else None)
     except ValueError as error:

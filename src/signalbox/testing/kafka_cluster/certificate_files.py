@@ -10,6 +10,10 @@ import ipaddress
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cryptography.x509 import KeyUsage
 
 from signalbox.testing.switchboard_line import LineTls
 
@@ -31,7 +35,10 @@ class CertificateFiles:
 
 
 def write_certificates(folder: Path) -> CertificateFiles:
-    """New keys, valid for a day before and after now. RuntimeError without the extra `security`; OSError."""
+    """New keys, valid for a day before and after now. RuntimeError without the extra `security`; OSError.
+
+    The certificates have all extensions that RFC 5280 asks for: Python 3.13 verifies them strictly.
+    """
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes
@@ -39,7 +46,7 @@ def write_certificates(folder: Path) -> CertificateFiles:
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
         from cryptography.x509.oid import NameOID
     except ImportError as error:
-        raise RuntimeError("a cluster with TLS needs the package cryptography: install signalbox[security]") from error
+        raise RuntimeError("a cluster with TLS needs the package cryptography: pip install cryptography") from error
 
     def name(text: str) -> x509.Name:
         return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
@@ -57,6 +64,11 @@ def write_certificates(folder: Path) -> CertificateFiles:
             .not_valid_before(now - _DAY)
             .not_valid_after(now + _DAY)
             .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False
+            )
+            .add_extension(_key_usage(is_authority), critical=True)
         )
 
     authority = builder("signalbox test authority", authority_key, True).sign(authority_key, hashes.SHA256())
@@ -74,3 +86,19 @@ def write_certificates(folder: Path) -> CertificateFiles:
     key_pem = broker_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     files.broker.write_bytes(key_pem + broker.public_bytes(Encoding.PEM))
     return files
+
+
+def _key_usage(is_authority: bool) -> KeyUsage:
+    from cryptography.x509 import KeyUsage
+
+    return KeyUsage(
+        digital_signature=True,
+        key_cert_sign=is_authority,
+        crl_sign=is_authority,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )

@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-fixture trace-leadership doctor-stories docs chaos fuzz words mutants clean
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-fixture trace-leadership doctor-stories docs tour chaos fuzz words mutants clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -87,6 +87,9 @@ bench-sizing: $(STAMP)  ## memory and processor time of 3, 6 and 12 brokers on t
 
 doctor-stories: $(STAMP)  ## misrouted connections, each built with the switchboard: expected and reported codes of the doctor
 	$(BIN)/python -m tests.doctor.stories
+
+tour: $(STAMP)  ## the README and the first hours as their readers live them, outputs compared (Spark: some minutes): TOUR=python-developer or a page
+	$(BIN)/python -m tools.tour $(TOUR)
 
 DOCS := build/docs-env
 

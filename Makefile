@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-fixture trace-leadership doctor-stories chaos fuzz words mutants clean
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-fixture trace-leadership doctor-stories docs tour chaos fuzz words mutants clean
 .PHONY: dist dist-test pythons
 .DEFAULT_GOAL := help
 
@@ -89,6 +89,20 @@ bench-sizing: $(STAMP)  ## memory and processor time of 3, 6 and 12 brokers on t
 
 doctor-stories: $(STAMP)  ## misrouted connections, each built with the switchboard: expected and reported codes of the doctor
 	$(BIN)/python -m tests.doctor.stories
+
+tour: $(STAMP)  ## the README and the first hours as their readers live them, outputs compared (Spark: some minutes): TOUR=python-developer or a page
+	$(BIN)/python -m tools.tour $(TOUR)
+
+DOCS := build/docs-env
+
+docs: $(DOCS)/.installed  ## the documentation as a site with search, in build/site; a broken link or anchor fails
+	$(DOCS)/bin/python -m tools.site build/site
+
+# An environment of its own, 120 MB: who only wants the pages needs no Spark.
+$(DOCS)/.installed: requirements/docs.txt
+	@test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	@$(DOCS)/bin/python -m pip install --quiet --progress-bar off --require-hashes -r requirements/docs.txt
+	@touch $@
 
 MUTANTS ?= 1500
 

@@ -60,7 +60,7 @@ def test_a_broker_takes_each_example(block: str, tmp_path: Path) -> None:
 
 
 def test_the_jaas_file(tmp_path: Path) -> None:
-    (section,) = re.findall(r"^```\n(client\.KafkaServer.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    (section,) = re.findall(r"^```text\n(client\.KafkaServer.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     path = tmp_path / "jaas.conf"
     path.write_text(section)
     settings, faults = read_network_settings({"signalbox.sasl.jaas.file": str(path)}, [])

@@ -73,6 +73,17 @@ Validator = Callable[[Value], str | None]
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """A validator that can tell what it accepts: `allowed` is a phrase for the reference page."""
+
+    allowed: str
+    validator: Validator
+
+    def __call__(self, value: Value) -> str | None:
+        return self.validator(value)
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigRow:
     """One key. `validator` returns the reason why a parsed value is rejected, or None. `synonym` names the broker-level
     key whose value is the default of a topic-level one. `per_listener`: how the key of one listener (`ListenerKey`)
@@ -202,7 +213,7 @@ def at_least(low: float) -> Validator:
         assert isinstance(value, int | float)
         return None if value >= low else f"{value} is below {low}"
 
-    return check
+    return Rule(f"≥ {low}", check)
 
 
 def between(low: float, high: float) -> Validator:
@@ -212,7 +223,7 @@ def between(low: float, high: float) -> Validator:
         assert isinstance(value, int | float)
         return None if low <= value <= high else f"{value} is not between {low} and {high}"
 
-    return check
+    return Rule(f"{low} to {high}", check)
 
 
 def one_of(*allowed: str) -> Validator:
@@ -224,7 +235,7 @@ def one_of(*allowed: str) -> Validator:
                 return f"{piece!r} is not one of {', '.join(allowed)}"
         return None
 
-    return check
+    return Rule(", ".join(f"`{piece}`" for piece in allowed), check)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from signalbox.metadata.config_rows import METADATA_CONFIG
 from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.server.metrics.metric_table.page import metrics_page
+from signalbox.server.reference.configuration_cells import allowed, example, unit
 from signalbox.server.reference.recovery_page import recovery_page
 from signalbox.server.reference.troubleshooting_page import troubleshooting_page
 from signalbox.storage.config_rows import STORAGE_CONFIG
@@ -41,7 +42,7 @@ CONFIG_SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
 _CLIENT_TABLES = (id(CLIENT_CONFIG), id(PRODUCER_CONFIG), id(CONSUMER_CONFIG))
 _CHANGES = {id(TOPIC_CONFIG): "per topic", **dict.fromkeys(_CLIENT_TABLES, "per client")}
 
-_CONFIG_COLUMNS = "| key | type | default | update mode | description |"
+_CONFIG_COLUMNS = "| key | type | unit | range | default | example | update mode | description |"
 _KINDS = {
     AuditKind.ADMIN: "a change: decided by this node, the active controller, or rejected by the receiving broker",
     AuditKind.FORWARDED: "the broker forwarded a change, or a part of it, to the active controller in an Envelope",
@@ -58,25 +59,29 @@ _KINDS = {
 
 
 def configuration_page() -> str:
-    """Every key with its type, its default, how it can change and its meaning."""
+    """Every key with its type, unit, range, default or example, how it can change and its meaning."""
     lines = [
         "# Configuration",
         "",
         "Every configuration key, rendered from the tables that the start and DescribeConfigs read. If Kafka has the",
         "key, name, type and default are Kafka's unless the row says otherwise. A key of one listener has the prefix",
         "`listener.name.<lower-case name>.`. Update modes are those of KIP-226: read-only keys need a restart,",
-        "per-broker keys change dynamically for one broker, and cluster-wide keys for one broker or for all.",
+        "per-broker keys change dynamically for one broker, and cluster-wide keys for one broker or for all. A key",
+        "without a default, or whose default is empty, has an example; without a range, every value of its type is",
+        "accepted.",
     ]
     for title, table in CONFIG_SECTIONS:
-        lines += ["", f"## {title}", "", _CONFIG_COLUMNS, "|---|---|---|---|---|"]
+        lines += ["", f"## {title}", "", _CONFIG_COLUMNS, "|---|---|---|---|---|---|---|---|"]
         for row in sorted(table, key=lambda row: row.name):
             secret = row.type is ConfigType.PASSWORD
-            default = "" if row.default is None or secret else f"`{format_value(row.default)}`"
+            default = "" if row.default in (None, "", []) or secret else f"`{format_value(row.default)}`"
             change = _CHANGES.get(id(table), row.dynamic.value)
             doc = row.doc.replace("|", "\\|")
             if row.name in WITHOUT_EFFECT and id(table) not in _CLIENT_TABLES:
                 doc += f" No effect yet: {WITHOUT_EFFECT[row.name]}."
-            lines.append(f"| `{row.name}` | {row.type.name.lower()} | {default} | {change} | {doc} |")
+            sample = f"`{example(row)}`" if example(row) else ""
+            cells = (row.type.name.lower(), unit(row), allowed(row), default, sample, change, doc)
+            lines.append(f"| `{row.name}` | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

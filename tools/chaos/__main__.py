@@ -1,4 +1,4 @@
-"""`python -m tools.chaos [--duration 120] [--seed n] [--store sqlite] [--folder DIR] [--report FILE]`.
+"""`python -m tools.chaos [--duration 120] [--seed n] [--store sqlite] [--bank] [--folder DIR] [--report FILE]`.
 
 Exit code 0: no record was lost, duplicated or reordered and the run covered all required faults; 1: violations, in
 words.
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from tools.chaos.report import Report
-from tools.chaos.run import Run
+from tools.chaos.run import Options, Run
 from tools.chaos.stores import STORES
 
 
@@ -24,6 +24,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--duration", type=float, default=120.0, help="seconds of load and faults, at least")
     parser.add_argument("--seed", type=int, default=None, help="which faults in which order; drawn if not given")
     parser.add_argument("--store", choices=sorted(STORES), default="sqlite", help="where metadata lives")
+    parser.add_argument("--bank", action="store_true", help="also transfers between accounts in transactions")
     parser.add_argument("--folder", type=Path, default=Path("build/chaos"), help="emptied first, kept afterwards")
     parser.add_argument("--report", type=Path, default=Path("build/chaos.json"))
     parser.add_argument("--noise", action="store_true", help="also show which log lines were the most frequent")
@@ -33,7 +34,7 @@ def main(arguments: list[str]) -> int:
         signal.SIGTERM, lambda *_: sys.exit(143)
     )  # exits after stopping the brokers, which would otherwise outlive this process
     _say(f"seed {seed}, {given.duration:.0f} s, metadata in {given.store}; brokers and logs in {given.folder}")
-    report = Run(seed, given.duration, given.folder, _say, given.store).run()
+    report = Run(Options(seed, given.duration, given.folder, given.store, given.bank), _say).run()
     given.report.parent.mkdir(parents=True, exist_ok=True)
     given.report.write_text(json.dumps(report.as_json(), indent=2) + "\n")
     _show(report, given.noise)

@@ -59,8 +59,8 @@ test: lint unit system  ## all checks: lint, unit, system
 
 DURATION ?= 120
 
-chaos: $(STAMP)  ## brokers, network and store hurt under load: DURATION=120 (seconds) SEED=n STORE=zookeeper BANK=1 (transactions too)
-	$(BIN)/python -m tools.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) $(if $(STORE),--store $(STORE)) $(if $(BANK),--bank)
+chaos: $(STAMP)  ## brokers, network and store hurt under load: DURATION=120 (seconds) SEED=n STORE=zookeeper BANK=1 (transactions too) SAVE=1
+	$(BIN)/python -m tools.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) $(if $(STORE),--store $(STORE)) $(if $(BANK),--bank) $(if $(SAVE),--save)
 
 bench: $(STAMP)  ## what requests cost, beside a C broker built here or beside another commit (3 minutes; needs gcc): BASE=commit QUICK=1 SAVE=1
 	$(BIN)/python -m bench $(if $(BASE),--base $(BASE)) $(if $(QUICK),--quick) $(if $(SAVE),--save)

@@ -12,9 +12,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tools.chaos.bank.accounts import Accounts
-from tools.chaos.bank.history import BankHistory, Outcome, Reading, Transaction
-from tools.chaos.bank.transfer import PARTITIONS, Entry, TransactionId, decode_entry, transfer
+from tools.chaos.bank.history import BankHistory, Reading, Result, Transaction
+from tools.chaos.bank.transfer import PARTITIONS, Accounts, Entry, TransactionId, decode_entry, transfer
 
 from signalbox.client.aborted_transactions import READ_COMMITTED, READ_UNCOMMITTED, AbortedTransactions
 from signalbox.protocol.error_table import Error
@@ -168,7 +167,7 @@ class BankRun(FaultHistory):
     def _complete(self, producer: MemoryProducer) -> None:
         """If every partition has its marker the producer can begin the next transaction."""
         if producer.transaction is not None and all(any(map(is_done, each)) for each in producer.markers.values()):
-            producer.transaction.outcome = Outcome.COMMITTED if producer.commits else Outcome.ABORTED
+            producer.transaction.result = Result.COMMITTED if producer.commits else Result.ABORTED
             self._accounts.give_back(producer.accounts)
             producer.transaction, producer.commits = None, None
             producer.epoch += 1

@@ -144,8 +144,10 @@ class Run:
                 stack.callback(self._end, member)
             started_s = time.monotonic()
             banks = [Bank(bootstrap, BROKERS, self._report.seed)] if self._with_bank else []
-            for client in (*producers, *banks):
-                client.start()
+            for producer in producers:
+                producer.start()
+            for each in banks:
+                each.start()
             for changer in changers:
                 changer.start()
             power, topics = Power(cluster, network), StillTopics(changers, state)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from tools.chaos.bank.accounts import Accounts
 from tools.chaos.bank.bank_reader import READER_SETTINGS, BankReader
 from tools.chaos.bank.history import BankHistory
-from tools.chaos.bank.transfer import PARTITIONS, decode_entry
+from tools.chaos.bank.transfer import PARTITIONS, Accounts, decode_entry
 from tools.chaos.bank.transfer_producer import TransferProducer
 from tools.chaos.group import read_to_end
 
@@ -45,8 +44,15 @@ class Bank:
 
     def start(self) -> None:
         """Starts readers and producers."""
-        for client in (*self._readers, *self._producers):
-            client.start()
+        for reader in self._readers:
+            reader.start()
+        for producer in self._producers:
+            producer.start()
+
+    @property
+    def transfers(self) -> int:
+        """How many were begun."""
+        return sum(len(producer.transactions) for producer in self._producers)
 
     def stop(self, timeout_s: float) -> None:
         """Ends the transfers; each one is settled, or it is a violation."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tools.chaos.bank.dependency_cycles import Cycle, all_edges, cycles, order_edges, read_edges, write_edges
-from tools.chaos.bank.history import BankHistory, Outcome, Places, Reading, Transaction
+from tools.chaos.bank.history import BankHistory, Places, Reading, Result, Transaction
 from tools.chaos.bank.transfer import Entry, TransactionId
 
 ANOMALIES: Mapping[str, str] = {
@@ -61,11 +61,11 @@ def check_bank(history: BankHistory) -> BankCheck:
     found = {entry.transaction for rows in history.committed.values() for _, entry in rows}
     cases: dict[str, list[str]] = {name: [] for name in ANOMALIES}
     cases["partial"] += _partial(by_id, history.committed)
-    cases["lost"] += [f"transaction {each}" for each in sorted(_ids(by_id, Outcome.COMMITTED) - found)]
+    cases["lost"] += [f"transaction {each}" for each in sorted(_ids(by_id, Result.COMMITTED) - found)]
     for name, places in (("committed", history.committed), ("uncommitted", history.uncommitted)):
         cases["repeated"] += [f"{text}, reading {name}" for text in _repeated(places)]
         cases["reordered"] += [f"{text}, reading {name}" for text in _reordered(places)]
-    cases["G1a"] += _aborted_reads(history, _ids(by_id, Outcome.ABORTED), found)
+    cases["G1a"] += _aborted_reads(history, _ids(by_id, Result.ABORTED), found)
     _check_dependencies(history, cases)
     _check_place_by_place("the end, uncommitted", history.committed, history.uncommitted, cases["phantom"])
     for reading in history.readings:
@@ -78,8 +78,8 @@ def check_bank(history: BankHistory) -> BankCheck:
     return BankCheck(len(found), len(by_id.keys() - found), sorted_cases)
 
 
-def _ids(by_id: Mapping[TransactionId, Transaction], outcome: Outcome) -> set[TransactionId]:
-    return {key for key, transaction in by_id.items() if transaction.outcome is outcome}
+def _ids(by_id: Mapping[TransactionId, Transaction], result: Result) -> set[TransactionId]:
+    return {key for key, transaction in by_id.items() if transaction.result is result}
 
 
 def _partial(by_id: Mapping[TransactionId, Transaction], committed: Places) -> Iterator[str]:

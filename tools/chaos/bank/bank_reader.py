@@ -69,6 +69,7 @@ class BankReader:
             for message in self._consumer.consume(_AT_A_TIME, 0.1):
                 error = message.error()
                 if error is None:
-                    self.reading.rows[message.partition()].append((message.offset(), decode_entry(message.value())))
+                    place = (int(message.offset() or 0), decode_entry(message.value() or b""))
+                    self.reading.rows[int(message.partition() or 0)].append(place)
                 elif error.code() == KafkaError._AUTO_OFFSET_RESET:
                     self.errors.append(f"{self.reading.name} lost its place: {error.str()}")

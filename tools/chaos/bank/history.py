@@ -15,7 +15,7 @@ Places = Mapping[int, Rows]
 """Rows by partition."""
 
 
-class Outcome(Enum):
+class Result(Enum):
     """What its producer knows of a transaction. UNKNOWN: it may be committed or not."""
 
     COMMITTED = "committed"
@@ -32,7 +32,7 @@ class Transaction:
     entries: tuple[Entry, ...]
     reads: frozenset[TransactionId] = frozenset()
     offset: int | None = None
-    outcome: Outcome = Outcome.UNKNOWN
+    result: Result = Result.UNKNOWN
 
 
 @dataclass

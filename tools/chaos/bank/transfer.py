@@ -2,11 +2,12 @@
 
 Each record carries its transaction, its number in it and the number of records of the transaction, so that a reader can
 tell whether it has all of them. The two debits are in the same partition: the first one is an intermediate version of
-the account.
+the account. An account is in one transfer at a time, until the result of its transaction is settled.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -62,3 +63,26 @@ def transfer(transaction: TransactionId, accounts: Sequence[int], random: Random
     money, fee = random.randint(1, _MOST_MONEY), random.randint(1, _MOST_MONEY)
     rows = ((source, -money), (target, money + fee), (source, -fee))
     return tuple(Entry(transaction, index, len(rows), *row) for index, row in enumerate(rows))
+
+
+class Accounts:
+    """Shared by the threads of all producers."""
+
+    def __init__(self, accounts: int = ACCOUNTS) -> None:
+        self._free = set(range(accounts))
+        self._released = threading.Condition()
+
+    def take(self, random: Random, timeout_s: float) -> tuple[int, int] | None:
+        """Two accounts that are in no transfer; None if there were none in that time."""
+        with self._released:
+            if not self._released.wait_for(lambda: len(self._free) > 1, timeout_s):
+                return None
+            source, target = random.sample(sorted(self._free), 2)
+            self._free -= {source, target}
+            return source, target
+
+    def give_back(self, accounts: tuple[int, int]) -> None:
+        """The transfer between these accounts is settled."""
+        with self._released:
+            self._free |= set(accounts)
+            self._released.notify_all()

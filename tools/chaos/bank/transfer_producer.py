@@ -12,13 +12,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
-from tools.chaos.bank.accounts import Accounts
 from tools.chaos.bank.bank_reader import READER_SETTINGS, assign_all
-from tools.chaos.bank.history import Outcome, Transaction
-from tools.chaos.bank.transfer import TransactionId, decode_entry, transfer
+from tools.chaos.bank.history import Result, Transaction
+from tools.chaos.bank.transfer import Accounts, TransactionId, decode_entry, transfer
 from tools.chaos.load import SETTINGS
 
 _TIMEOUTS_MS = (10_000, 15_000, 20_000, 30_000, 60_000)  # by producer: some end during a fault
@@ -103,10 +103,10 @@ class TransferProducer:
         return producer
 
     def _send(self, producer: Any, reader: Any, transaction: Transaction) -> None:
-        """Fenced. The transaction is ABORTED if something fails here, as nobody requested its commit."""
+        """Fenced. The transaction is ABORTED if something fails here, as its commit was not requested."""
         from confluent_kafka import KafkaException, TopicPartition
 
-        transaction.outcome = Outcome.ABORTED
+        transaction.result = Result.ABORTED
         try:
             producer.begin_transaction()
             for entry in transaction.entries:
@@ -116,31 +116,31 @@ class TransferProducer:
             if transaction.offset is not None:
                 place = TopicPartition(self._topic, 0, transaction.offset)
                 group = reader.consumer_group_metadata()
-                self._until_done(lambda: producer.send_offsets_to_transaction([place], group, _CALL_S))
+                self._until_done(partial(producer.send_offsets_to_transaction, [place], group, _CALL_S))
         except KafkaException as error:
             if not error.args[0].txn_requires_abort():
                 raise Fenced from error
 
     def _commit(self, producer: Any, transaction: Transaction) -> None:
-        """Fenced after a fatal error: the outcome stays UNKNOWN."""
+        """Fenced after a fatal error: the result stays UNKNOWN."""
         from confluent_kafka import KafkaException
 
-        transaction.outcome = Outcome.UNKNOWN
+        transaction.result = Result.UNKNOWN
         try:
-            self._until_done(lambda: producer.commit_transaction(_CALL_S))
-            transaction.outcome = Outcome.COMMITTED
+            self._until_done(partial(producer.commit_transaction, _CALL_S))
+            transaction.result = Result.COMMITTED
         except KafkaException as error:
             if not error.args[0].txn_requires_abort():
                 raise Fenced from error
             self._abort(producer)
-            transaction.outcome = Outcome.ABORTED
+            transaction.result = Result.ABORTED
 
     def _abort(self, producer: Any) -> None:
         """Fenced."""
         from confluent_kafka import KafkaException
 
         try:
-            self._until_done(lambda: producer.abort_transaction(_CALL_S))
+            self._until_done(partial(producer.abort_transaction, _CALL_S))
         except KafkaException as error:
             raise Fenced from error
 
@@ -166,7 +166,7 @@ class TransferProducer:
         if is_zombie:
             try:
                 abandoned.commit_transaction(_CALL_S)
-                transaction.outcome = Outcome.COMMITTED
+                transaction.result = Result.COMMITTED
             except KafkaException:
                 pass
         return producer
@@ -188,7 +188,7 @@ class TransferProducer:
                 logger=_SILENT,
             )
             try:
-                self._until_done(lambda made=producer: made.init_transactions(_CALL_S))
+                self._until_done(partial(producer.init_transactions, _CALL_S))
             except KafkaException:
                 continue
             return producer

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tools.chaos.bank.bank_check import ANOMALIES, check_bank
-from tools.chaos.bank.history import BankHistory, Outcome, Reading, Transaction
+from tools.chaos.bank.history import BankHistory, Reading, Result, Transaction
 from tools.chaos.bank.transfer import Entry, TransactionId
 
 A, B, C = TransactionId(0, 0), TransactionId(1, 0), TransactionId(2, 0)
@@ -38,9 +38,9 @@ def history(rows: Iterable[Row] = (*A_ROWS, *B_ROWS)) -> BankHistory:
     rows = list(rows)
     return BankHistory(
         transactions=[
-            Transaction(A, A_ENTRIES, offset=1, outcome=Outcome.COMMITTED),
-            Transaction(B, B_ENTRIES, frozenset({A}), outcome=Outcome.COMMITTED),
-            Transaction(C, C_ENTRIES, offset=1, outcome=Outcome.ABORTED),
+            Transaction(A, A_ENTRIES, offset=1, result=Result.COMMITTED),
+            Transaction(B, B_ENTRIES, frozenset({A}), result=Result.COMMITTED),
+            Transaction(C, C_ENTRIES, offset=1, result=Result.ABORTED),
         ],
         readings=[reading(rows), reading([*rows, *C_ROWS], is_committed=False)],
         committed=placed(rows),
@@ -69,25 +69,25 @@ def test_nothing_is_wrong() -> None:
     assert check.counts == dict.fromkeys(ANOMALIES, 0)
 
 
-def test_a_transaction_whose_outcome_is_not_known_may_be_there_or_not() -> None:
+def test_a_transaction_whose_result_is_not_known_may_be_there_or_not() -> None:
     right = history()
-    right.transactions[1].outcome = Outcome.UNKNOWN
+    right.transactions[1].result = Result.UNKNOWN
     assert anomalies(right) == {}
     right = history(A_ROWS)
-    right.transactions[1].outcome = Outcome.UNKNOWN
+    right.transactions[1].result = Result.UNKNOWN
     assert anomalies(right) == {}
 
 
 def test_partial() -> None:
     assert anomalies(history([*A_ROWS, *B_ROWS[:2]])) == {"partial": 1, "balance": 1}
     other = TransactionId(9, 9)
-    stray = Entry(other, 0, 1, 0, 0)
-    assert anomalies(history([*A_ROWS, *B_ROWS, (0, 9, stray)])) == {"partial": 1}
+    extra = Entry(other, 0, 1, 0, 0)
+    assert anomalies(history([*A_ROWS, *B_ROWS, (0, 9, extra)])) == {"partial": 1}
 
 
-def test_a_transaction_with_an_unknown_outcome_is_not_there_in_part_either() -> None:
+def test_a_transaction_with_an_unknown_result_is_not_there_in_part_either() -> None:
     wrong = history([*A_ROWS, B_ROWS[0], B_ROWS[2]])
-    wrong.transactions[1].outcome = Outcome.UNKNOWN
+    wrong.transactions[1].result = Result.UNKNOWN
     assert anomalies(wrong) == {"partial": 1, "balance": 1}
 
 
@@ -140,9 +140,9 @@ def test_g1a_a_producer_read_an_aborted_record() -> None:
     wrong.transactions[1].reads = frozenset({C})
     assert anomalies(wrong) == {"G1a": 1}
     wrong = history(A_ROWS)
-    wrong.transactions[1].outcome = Outcome.UNKNOWN
+    wrong.transactions[1].result = Result.UNKNOWN
     wrong.transactions[0].reads = frozenset({B})
-    assert anomalies(wrong)["G1a"] == 1, "its outcome was not known, and it is not there"
+    assert anomalies(wrong)["G1a"] == 1, "its result was not known, and it is not there"
 
 
 def test_g1b_a_part_of_a_transaction_is_read_and_the_rest_passed() -> None:
@@ -167,7 +167,7 @@ def test_g1c_a_transaction_reads_what_was_written_later() -> None:
     b_entries = entries(B, 0, 7)
     wrong = history([*A_ROWS, (0, 3, b_entries[0]), (1, 1, b_entries[1]), (0, 4, b_entries[2])])
     wrong.transactions[0].reads = frozenset({B})
-    wrong.transactions[1] = Transaction(B, b_entries, outcome=Outcome.COMMITTED)
+    wrong.transactions[1] = Transaction(B, b_entries, result=Result.COMMITTED)
     assert anomalies(wrong) == {"G1c": 1}
 
 

@@ -77,6 +77,9 @@ bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside 
 bench-transactions: $(STAMP)  ## transactions and fetches of committed records beside Apache Kafka 4.4 (4 minutes; needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.transactions $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
+bench-compaction: $(STAMP)  ## processor time of the log cleaner beside Apache Kafka 4.4, produce beside it (4 minutes; needs mvn and Java): QUICK=1 SAVE=1
+	$(BIN)/python -m bench.compaction $(if $(QUICK),--quick) $(if $(SAVE),--save)
+
 bench-fixture: $(STAMP)  ## from the request for a cluster of the test kit to its first acknowledged record; printed only
 	$(BIN)/python -m bench.fixture
 

@@ -61,7 +61,9 @@ class Bank:
             producer.stop()
         for producer in self._producers:
             if not producer.wait(max(0.0, deadline - time.monotonic())):
-                self.violations.append(f"bank: a transfer of producer {producer.number} is not settled")
+                self.violations.append(
+                    f"bank: producer {producer.number} has not settled its transfer: {producer.state}"
+                )
 
     def history(self, timeout_s: float) -> BankHistory:
         """Reads everything when the transfers are settled, and ends the readers. TimeoutError, KafkaException."""

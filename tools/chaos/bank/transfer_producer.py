@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+import time
 from functools import partial
 from random import Random
 from typing import Any
@@ -42,6 +42,7 @@ class TransferProducer:
         self.transactions: list[Transaction] = []
         self._bootstrap, self._topic, self._accounts = bootstrap, topic, accounts
         self._random = Random(f"{seed} bank producer {number}")
+        self._waits_for = "its first call"
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"bank producer {number}", daemon=True)
 
@@ -49,6 +50,11 @@ class TransferProducer:
     def group(self) -> str:
         """Its transactions commit offsets of this group."""
         return f"bank-{self.number}"
+
+    @property
+    def state(self) -> str:
+        """For a message: the call of the client that is under way, or the last one, and its last error."""
+        return f"transaction {len(self.transactions) - 1}, {self._waits_for}"
 
     def start(self) -> None:
         """Begins to transfer."""
@@ -144,14 +150,17 @@ class TransferProducer:
         except KafkaException as error:
             raise Fenced from error
 
-    def _until_done(self, call: Callable[[], None]) -> None:
+    def _until_done(self, call: partial[None]) -> None:
         """Repeats a call whose time was over. KafkaException if it failed for good."""
         from confluent_kafka import KafkaException
 
+        began = time.monotonic()
         while True:
+            self._waits_for = call.func.__name__
             try:
                 return call()
             except KafkaException as error:
+                self._waits_for += f" for {time.monotonic() - began:.0f} s ({error.args[0]})"
                 if not error.args[0].retriable():
                     raise
 

@@ -32,7 +32,7 @@ _MOST_STEPS = 50  # to settle all transactions on a cluster without faults
 
 def is_done(result: Any) -> bool:
     """True if an append is acknowledged."""
-    return result.is_done and result.result()[0].error == Error.NONE
+    return bool(result.is_done and result.result()[0].error == Error.NONE)
 
 
 @dataclass
@@ -67,7 +67,7 @@ class MemoryReader:
 
     def poll(self, index: int, leader: MemoryBroker) -> frozenset[TransactionId]:
         """Reads what there is; returns the transactions of the records."""
-        got = set()
+        got: set[TransactionId] = set()
         while True:
             request = fetch_request(self._positions[index], index, isolation_level=self._isolation)
             data = partition_data(leader.manager.fetches.fetch(request, FETCH_VERSION).result())

@@ -34,7 +34,7 @@ actions = st.one_of(transfers, transfers, ends, reads, markers, faults(PARTITION
 
 
 @given(st.lists(actions, min_size=10, max_size=60))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_transactions_are_whole(history: list[tuple[str, Any, Any]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = BankRun(Path(folder))

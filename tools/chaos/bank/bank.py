@@ -66,7 +66,15 @@ class Bank:
                 )
 
     def history(self, timeout_s: float) -> BankHistory:
-        """Reads everything when the transfers are settled, and ends the readers. TimeoutError, KafkaException."""
+        """Reads everything when the transfers are settled, and ends the readers. TimeoutError."""
+        from confluent_kafka import KafkaException
+
+        try:
+            return self._read(timeout_s)
+        except KafkaException as error:
+            raise TimeoutError(f"the bank could not be read to its end: {error}") from error
+
+    def _read(self, timeout_s: float) -> BankHistory:
         committed, uncommitted = (
             read_to_end(self._bootstrap, TOPIC, PARTITIONS, timeout_s, decode_entry, level) for level in LEVELS
         )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from tools.chaos.bank.bank import PRODUCERS, Bank
 from tools.chaos.bank.bank_check import check_bank
 
 from tests.waiting import until
+
+pytestmark = pytest.mark.system
 
 
 def test_a_bank_without_faults(signalbox_bootstrap: str) -> None:

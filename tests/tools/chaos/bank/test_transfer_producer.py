@@ -11,6 +11,8 @@ from tools.chaos.group import read_to_end
 from tests.waiting import until
 from tools.chaos.bank import transfer_producer
 
+pytestmark = pytest.mark.system
+
 COUNT = 4
 
 

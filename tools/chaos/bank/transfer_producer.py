@@ -25,6 +25,7 @@ _TIMEOUTS_MS = (10_000, 15_000, 20_000, 30_000, 60_000)  # by producer: some end
 _CALL_S = 5.0
 _PAUSE_S = 0.03  # at most, before each record: transactions of several producers are open at once
 _READ_AT_MOST = 500
+_ENDLESS_CALL = "send_offsets_to_transaction"
 _ABANDONED, _ABORTED, _WITH_OFFSET = 0.03, 0.12, 0.5  # shares of the transfers
 # librdkafka prints fatal errors at every log level, and an abandoned producer that commits must get one.
 _SILENT = logging.Logger("fatal errors of producers", logging.CRITICAL + 1)
@@ -55,6 +56,16 @@ class TransferProducer:
     def state(self) -> str:
         """For a message: the call of the client that is under way, or the last one, and its last error."""
         return f"transaction {len(self.transactions) - 1}, {self._waits_for}"
+
+    @property
+    def is_stuck_in_client(self) -> bool:
+        """Whether it may be in the one call from which librdkafka does not always return in time: when the coordinator
+        of a group is gone, it waits until the connection to some broker changes (librdkafka's issues 5456 and 5511)."""
+        return self._waits_for == _ENDLESS_CALL
+
+    def settle(self) -> None:
+        """A new producer aborts what this one has left open; the commit of a stuck one was not requested."""
+        self._new_producer()
 
     def start(self) -> None:
         """Begins to transfer."""

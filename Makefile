@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-fixture trace-leadership doctor-stories docs tour chaos fuzz words mutants clean
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction bench-fixture trace-leadership doctor-stories docs tour chaos fuzz words mutants clean
 .PHONY: dist dist-test pythons
 .DEFAULT_GOAL := help
 
@@ -61,8 +61,8 @@ test: lint unit system  ## all checks: lint, unit, system
 
 DURATION ?= 120
 
-chaos: $(STAMP)  ## brokers, network and store hurt under load: DURATION=120 (seconds) SEED=n STORE=zookeeper
-	$(BIN)/python -m tools.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) $(if $(STORE),--store $(STORE))
+chaos: $(STAMP)  ## brokers, network and store hurt under load: DURATION=120 (seconds) SEED=n STORE=zookeeper BANK=1 (transactions too) SAVE=1
+	$(BIN)/python -m tools.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) $(if $(STORE),--store $(STORE)) $(if $(BANK),--bank) $(if $(SAVE),--save)
 
 bench: $(STAMP)  ## what requests cost, beside a C broker built here or beside another commit (3 minutes; needs gcc): BASE=commit QUICK=1 SAVE=1
 	$(BIN)/python -m bench $(if $(BASE),--base $(BASE)) $(if $(QUICK),--quick) $(if $(SAVE),--save)
@@ -75,6 +75,12 @@ bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours, fi
 
 bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside Apache Kafka 4.4 and 3.9 (needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.admin $(if $(QUICK),--quick) $(if $(SAVE),--save)
+
+bench-transactions: $(STAMP)  ## transactions and fetches of committed records beside Apache Kafka 4.4 (4 minutes; needs mvn and Java): QUICK=1 SAVE=1
+	$(BIN)/python -m bench.transactions $(if $(QUICK),--quick) $(if $(SAVE),--save)
+
+bench-compaction: $(STAMP)  ## processor time of the log cleaner beside Apache Kafka 4.4, produce beside it (4 minutes; needs mvn and Java): QUICK=1 SAVE=1
+	$(BIN)/python -m bench.compaction $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
 bench-fixture: $(STAMP)  ## from the request for a cluster of the test kit to its first acknowledged record; printed only
 	$(BIN)/python -m bench.fixture

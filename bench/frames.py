@@ -90,18 +90,19 @@ def produce(topic: str, batch: bytes, records: int, acks: int, index: int = 0) -
     return Frame(frame, frame.index(batch), records, error_at)
 
 
-def fetch(topic: str, max_bytes: int) -> Frame:
-    """The first `max_bytes` of partition 0, without a session."""
-    return fetch_at(topic, 0, 0, max_bytes)
+def fetch(topic: str, max_bytes: int, isolation_level: int = 0) -> Frame:
+    """The first `max_bytes` of partition 0, without a session; 1: only committed records."""
+    return fetch_at(topic, 0, 0, max_bytes, isolation_level)
 
 
-def fetch_at(topic: str, index: int, offset: int, max_bytes: int) -> Frame:
+def fetch_at(topic: str, index: int, offset: int, max_bytes: int, isolation_level: int = 0) -> Frame:
     """`max_bytes` of one partition from an offset on, without a session."""
     partition = FetchRequest.FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=max_bytes)
     body = FetchRequest(
         max_wait_ms=MAX_WAIT_MS,
         min_bytes=1,
         max_bytes=52_428_800,
+        isolation_level=isolation_level,
         topics=[FetchRequest.FetchTopic(topic=topic, partitions=[partition])],
     ).encode(FETCH_VERSION)
     # response: correlation id, tags, throttle time, top-level error

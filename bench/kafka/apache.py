@@ -83,6 +83,7 @@ class ApacheKafka(Side):
         for node_id in (1, 2, 3):
             self.restart(node_id)
         self.addresses = {node_id: ("127.0.0.1", port) for node_id, port in enumerate(self._ports, 1)}
+        self.log_dirs = {node_id: self._folder / f"kafka-{node_id}" / "logs" for node_id in self.addresses}
 
     @property
     def pids(self) -> dict[int, int]:

@@ -131,19 +131,7 @@ class Measurements:
         return {"create p50": self._admin(side, _create)}
 
     def _bulk(self, what: str, side: Side, topic: str, warm_s: float, seconds: float) -> dict[str, float]:
-        """The figures of a client in a process of its own; `cpu_s`: of all nodes while it was measured."""
-        arguments = [what, side.bootstrap, topic, str(warm_s), str(seconds)]
-        command = [sys.executable, "-m", "bench.kafka.clients", *arguments]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            warm = process.stdout.readline()
-            before = side.cpu_seconds()
-            line = process.stdout.readline()
-            used = side.cpu_seconds() - before
-        if process.returncode or warm.strip() != "warm":
-            raise RuntimeError(f"{side.name}: the client {what} of {topic} ended with {process.returncode}")
-        figures: dict[str, float] = json.loads(line)
-        return {**figures, "cpu_s": used}
+        return run_client(side, "bench.kafka.clients", what, side.bootstrap, topic, warm_s, seconds)
 
     def _admin(self, side: Side, request: Callable[[int], tuple[int, int, Any]]) -> float:
         """p50 in ms, one in flight, over the two slower nodes: the third is the active controller."""
@@ -163,6 +151,22 @@ class Measurements:
             nodes.append(taken)
         slower = sorted(nodes, key=statistics.median)[1:]
         return statistics.median(value for values in slower for value in values)
+
+
+def run_client(side: Side, module: str, *arguments: object) -> dict[str, float]:
+    """The figures of a client in a process of its own, which prints `warm` before what counts; `cpu_s`: of all nodes
+    while it was measured."""
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        warm = process.stdout.readline()
+        before = side.cpu_seconds()
+        line = process.stdout.readline()
+        used = side.cpu_seconds() - before
+    if process.returncode or warm.strip() != "warm":
+        raise RuntimeError(f"{side.name}: the client {' '.join(command[2:])} ended with {process.returncode}")
+    figures: dict[str, float] = json.loads(line)
+    return {**figures, "cpu_s": used}
 
 
 def _api_versions() -> Load:

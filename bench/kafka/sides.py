@@ -29,7 +29,7 @@ _UNTIL_APPLIED = "signalbox_controller_brokerchannels_decisiontoleaderandisrappl
 
 
 class Side(ABC):
-    """`addresses`: the addresses of the nodes for clients, by id."""
+    """`addresses`: the addresses of the nodes for clients, `log_dirs`: their log directories, by id."""
 
     name = ""
     compiles_at_run_time = False  # True: a JVM, whose requests are dear until it has compiled what they need
@@ -37,6 +37,7 @@ class Side(ABC):
 
     def __init__(self) -> None:
         self.addresses: dict[int, Address] = {}
+        self.log_dirs: dict[int, Path] = {}
 
     @abstractmethod
     def prepare(self) -> None:
@@ -96,11 +97,14 @@ class Side(ABC):
             until(partial(_sees_all, address), _READY_S)
         return time.monotonic() - began
 
-    def create_topic(self, name: str, partitions: int, replicas: int) -> None:
-        """Returns when every node shows a leader for every partition."""
-        configs = [CreateTopicsRequest.CreatableTopicConfig(name=key, value=value) for key, value in _BOUNDED.items()]
+    def create_topic(self, name: str, partitions: int, replicas: int, configs: Mapping[str, str] | None = None) -> None:
+        """Returns when every node shows a leader for every partition. `configs`: beside those that bound its size."""
+        made = CreateTopicsRequest.CreatableTopicConfig
         topic = CreateTopicsRequest.CreatableTopic(
-            name=name, num_partitions=partitions, replication_factor=replicas, configs=configs
+            name=name,
+            num_partitions=partitions,
+            replication_factor=replicas,
+            configs=[made(name=key, value=value) for key, value in {**_BOUNDED, **(configs or {})}.items()],
         )
         asked = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
         answer = ask(self.controller, ApiKey.CREATE_TOPICS, 7, asked)
@@ -137,6 +141,7 @@ class Ours(Side):
         for node_id, broker in self._cluster.brokers.items():
             host, _, port = broker.address("CLIENT").rpartition(":")
             self.addresses[node_id] = (host, int(port))
+            self.log_dirs[node_id] = broker.folder / "data"
 
     @property
     def pids(self) -> dict[int, int]:

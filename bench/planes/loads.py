@@ -56,6 +56,7 @@ def kinds() -> Iterator[Kind]:
     yield Kind("Metadata with 2,000 ACLs", _metadata, guarded=True)
     yield Kind("ListOffsets of 10 MB", _list_offsets)
     yield Kind("Fetch of 10 MB", _wide_fetch)
+    yield Kind("the log cleaner", _cleaner, WIDE)
 
 
 @contextmanager
@@ -126,6 +127,10 @@ def _list_offsets(stage: Stage) -> list[subprocess.Popen[str]]:
 
 def _wide_fetch(stage: Stage) -> list[subprocess.Popen[str]]:
     return [_repeat(stage, "wide-fetch", frames.wide_fetch(PRODUCE_TOPIC, 300_000), 2, 10_000_000)]
+
+
+def _cleaner(stage: Stage) -> list[subprocess.Popen[str]]:
+    return [peer("compacted", stage.port, 100_000)]
 
 
 def frame_file(folder: Path, name: str, frame: frames.Frame) -> Path:

@@ -7,16 +7,18 @@ handshakes, rebalances) as one number.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import random
 import signal
 import socket
 import ssl
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from bench.frames import fetch_at
+from bench.frames import fetch_at, produce
 from signalbox.client.admin import AdminClient
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
@@ -25,12 +27,14 @@ from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.protocol.messages.sync_group import SyncGroupRequest
+from signalbox.protocol.records.record_batch import Record, encode_batch
 
 _JOIN_VERSION, _SYNC_VERSION, _FIND_VERSION, _HEARTBEAT_VERSION = 9, 5, 3, 4
 _ASK_AGAIN_S, _BEGUN_S = 0.1, 60.0
 _GROUP = "bench-group"
 _SUBSCRIPTION = b"\0\0\0\0\0\1\0\1p\0\0\0\4"  # plus four bytes of user data, which cause a rebalance when they change
 _BATCH_BYTES = 1_048_576
+_KEYED_RECORDS, _SEGMENT_EVERY_S = 10_000, 0.25
 _SLOW_READ_BYTES, _SLOW_READ_EVERY_S = 16_384, 0.01
 
 
@@ -171,6 +175,23 @@ class Peers:
                 await admin.create_topic(f"passing-{self.done}", int(partitions), 1, {})
                 await admin.delete_topics([f"passing-{self.done}"])
                 self.done += 1
+
+    async def compacted(self, port: int, keys: str) -> None:
+        """A compacted topic that the log cleaner is never done with: a segment of new values every quarter of a second,
+        and a clean part with all keys that must be rewritten each time."""
+        configs = {"cleanup.policy": "compact", "segment.bytes": "1048576", "min.cleanable.dirty.ratio": "0.01"}
+        async with AdminClient.of(f"127.0.0.1:{port}", api_timeout_ms=60_000) as admin:
+            await admin.create_topic("compacted", 1, 1, configs)
+        peer, dice = await Asked.dial(port), random.Random(1)
+        batches = -(-int(keys) // _KEYED_RECORDS)
+        for number in itertools.count():
+            first = number * _KEYED_RECORDS if number < batches else dice.randrange(int(keys) - _KEYED_RECORDS)
+            records = [Record(key=b"%d" % (first + each), value=bytes(100)) for each in range(_KEYED_RECORDS)]
+            batch = encode_batch(records, timestamp_ms=int(time.time() * 1000))
+            await peer.ask(produce("compacted", batch, _KEYED_RECORDS, 1).data)
+            if number > batches:
+                self.done += 1
+                await asyncio.sleep(_SEGMENT_EVERY_S)
 
 
 def read_frame(path: str) -> bytes:

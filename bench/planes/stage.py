@@ -33,6 +33,7 @@ class Stage(Subject):
             "listeners": _LISTENERS,
             "listener.security.protocol.map": _PROTOCOLS,
             "listener.name.tls.ssl.keystore.location": str(keystore),
+            "log.cleaner.backoff.ms": "50",  # the cleaner is never idle when it has something to do
             **(overrides or {}),
         }
         super().__init__(folder, measure_polls=True, overrides=given)

@@ -14,47 +14,29 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.records.record_batch import decode_records
 from signalbox.replication.follower import followed_partition
 from signalbox.replication.follower.truncation import EpochLog, truncation_offset
-from tests.replication.memory_cluster import TOPIC, MemoryCluster, PartitionRow
+from tests.replication.fault_history import BROKERS, FaultHistory, faults
+from tests.replication.memory_cluster import TOPIC
 
 pytestmark = pytest.mark.spec("D3")
 
-BROKERS = (1, 2, 3)
-
-brokers = st.sampled_from(BROKERS)
 actions = st.one_of(
     st.tuples(st.just("produce"), st.sampled_from([-1, -1, 1]), st.integers(1, 4)),
     st.tuples(st.just("produce"), st.sampled_from([-1, -1, 1]), st.integers(1, 4)),
-    st.tuples(st.just("deliver"), st.integers(1, 12), st.none()),
-    st.tuples(st.just("run"), st.none(), st.none()),
-    st.tuples(st.just("kill"), brokers, st.none()),
-    st.tuples(st.just("start"), brokers, st.none()),
-    st.tuples(st.just("elect"), brokers, st.integers(0, 1)),
-    st.tuples(st.just("cut"), brokers, brokers),
-    st.tuples(st.just("heal"), st.none(), st.none()),
-    st.tuples(st.just("wait"), st.sampled_from([20, 600, 40_000]), st.none()),
+    faults(partitions=2),
 )
 
 
-class History:
-    """Runs actions, and keeps the results of the produce requests with acks=all."""
+class History(FaultHistory):
+    """Keeps the results of the produce requests with acks=all."""
 
     def __init__(self, folder: Path) -> None:
-        self.cluster = MemoryCluster(folder, BROKERS, min_insync_replicas=2)
-        self.cluster.create([1, 2, 3], partitions=2)
-        self.cluster.run()
+        super().__init__(folder, partitions=2)
         self.results: list[tuple[int, list[bytes], Any]] = []
         self.number = 0
-
-    def row(self, index: int) -> PartitionRow:
-        return self.cluster.view.rows[TopicPartition(TOPIC, index)]
-
-    def do(self, action: tuple[str, Any, Any]) -> None:
-        getattr(self, action[0])(*action[1:])
 
     def produce(self, acks: int, count: int) -> None:
         """Sends to every broker that considers itself the leader: clients may have old metadata."""
@@ -69,50 +51,6 @@ class History:
                     self.results.append((index, values, result))
                 broker.iterations.end()
 
-    def deliver(self, count: int, _: None) -> None:
-        for _unused in range(count):
-            if self.cluster.mail:
-                self.cluster.mail.popleft()()
-            for broker in list(self.cluster.brokers.values()):
-                broker.iterations.end()
-
-    def run(self, *_: None) -> None:
-        self.cluster.run()
-
-    def kill(self, broker_id: int, _: None) -> None:
-        if broker_id in self.cluster.brokers:
-            self.cluster.kill(broker_id)
-
-    def start(self, broker_id: int, _: None) -> None:
-        if broker_id not in self.cluster.brokers:
-            self.cluster.start(broker_id)
-            self.cluster.tell_one(broker_id)
-
-    def elect(self, broker_id: int, index: int) -> None:
-        """Elects the broker if it is running and in the ISR. Otherwise does nothing."""
-        if broker_id in self.row(index).isr and broker_id in self.cluster.brokers:
-            self.cluster.elect(broker_id, index)
-
-    def cut(self, sender: int, receiver: int) -> None:
-        self.cluster.cut.add((sender, receiver))
-
-    def heal(self, *_: None) -> None:
-        self.cluster.cut.clear()
-
-    def wait(self, ms: int, _: None) -> None:
-        self.cluster.advance(ms, step_ms=max(20, ms // 20))
-
-    def restore(self) -> None:
-        """Starts and connects all brokers, and elects leaders."""
-        cluster = self.cluster
-        cluster.cut.clear()
-        for broker_id in BROKERS:
-            self.start(broker_id, None)
-        for index in range(2):
-            cluster.elect(self.row(index).isr[0], index)
-        cluster.run()
-        cluster.advance(3_000)
-
     def check(self, index: int) -> None:
         cluster = self.cluster
         leader = cluster.brokers[self.row(index).leader]
@@ -126,10 +64,6 @@ class History:
                 assert [stored.get(base_offset + further) for further in range(len(values))] == values
         contents = {broker.content(index, partition.high_watermark) for broker in cluster.brokers.values()}
         assert len(contents) == 1
-
-    def close(self) -> None:
-        for broker_id in list(self.cluster.brokers):
-            self.cluster.kill(broker_id)
 
 
 @given(st.lists(actions, min_size=5, max_size=40))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from tools.chaos.ledger import RecordId, decode_record_id
 
-_SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, Any] = {
     "auto.offset.reset": "earliest",
     "socket.connection.setup.timeout.ms": 3_000,
     "reconnect.backoff.ms": 50,
@@ -19,6 +20,7 @@ _SETTINGS: dict[str, Any] = {
     "log_level": 2,
 }
 
+Decoded = TypeVar("Decoded")
 Seen = dict[tuple[int, int], RecordId]  # by partition and offset
 
 
@@ -34,7 +36,7 @@ class GroupMember:
         self.repeated = 0
         self._consumer = Consumer(
             {
-                **_SETTINGS,
+                **SETTINGS,
                 "bootstrap.servers": bootstrap,
                 "client.id": name,
                 "group.id": "chaos-readers",
@@ -80,14 +82,26 @@ def read_everything(
     bootstrap: str, topic: str, partitions: int, timeout_s: float
 ) -> dict[int, list[tuple[int, RecordId]]]:
     """Every record of the topic, offset and id, partition by partition in the order of the log. TimeoutError."""
+    return read_to_end(bootstrap, topic, partitions, timeout_s, decode_record_id)
+
+
+def read_to_end(
+    bootstrap: str,
+    topic: str,
+    partitions: int,
+    timeout_s: float,
+    decode: Callable[[bytes], Decoded],
+    isolation_level: str = "read_committed",
+) -> dict[int, list[tuple[int, Decoded]]]:
+    """The same for any topic: offset and what `decode` makes of the value. TimeoutError."""
     from confluent_kafka import Consumer, KafkaError, TopicPartition
 
     consumer = Consumer(
-        {**_SETTINGS, "bootstrap.servers": bootstrap, "group.id": "chaos-check", "enable.partition.eof": True}
-        | {"enable.auto.commit": False, "client.id": "chaos-check"}
+        {**SETTINGS, "bootstrap.servers": bootstrap, "group.id": "chaos-check", "enable.partition.eof": True}
+        | {"enable.auto.commit": False, "client.id": "chaos-check", "isolation.level": isolation_level}
     )
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
-    found: dict[int, list[tuple[int, RecordId]]] = defaultdict(list)
+    found: dict[int, list[tuple[int, Decoded]]] = defaultdict(list)
     unfinished = set(range(partitions))
     deadline = time.monotonic() + timeout_s
     try:
@@ -102,7 +116,7 @@ def read_everything(
                 if error is not None and error.code() == KafkaError._PARTITION_EOF:
                     unfinished.discard(partition)
                 elif error is None and value is not None:
-                    found[partition].append((int(message.offset() or 0), decode_record_id(value)))
+                    found[partition].append((int(message.offset() or 0), decode(value)))
     finally:
         consumer.close()
     return found

@@ -2,19 +2,21 @@
 cluster.
 
 A partition's log is the sequence of its batches; each broker splits it into segments on its own. The high watermark is
-the one in `replication-offset-checkpoint`.
+the one in `replication-offset-checkpoint`. Each broker compacts its logs on its own: of a compacted topic the last
+record of each key is compared.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.records.batch_header import iter_batch_headers
+from signalbox.protocol.records.record_batch import decode_records, encode_batch
 from signalbox.storage.files.checkpoint_file import read_offsets
 from signalbox.storage.files.file_names import HIGH_WATERMARK_FILE, LOG_SUFFIX, offset_name, offsets_in, partition_of
 
@@ -41,8 +43,9 @@ class _Replica:
         return min(offsets_in(str(self.folder), LOG_SUFFIX), default=0)
 
 
-def compare_replicas(log_dirs: Mapping[str, Path]) -> Comparison:
-    """Compares every partition in the log directories of different brokers (by a name for each)."""
+def compare_replicas(log_dirs: Mapping[str, Path], compacted: Set[str] = frozenset()) -> Comparison:
+    """Compares every partition in the log directories of different brokers (by a name for each). `compacted`: topics
+    without transactions of which older records of a key may be missing."""
     replicas: dict[TopicPartition, list[_Replica]] = defaultdict(list)
     for owner, directory in log_dirs.items():
         high_watermarks = read_offsets(str(directory / HIGH_WATERMARK_FILE))
@@ -52,7 +55,7 @@ def compare_replicas(log_dirs: Mapping[str, Path]) -> Comparison:
                 replicas[partition].append(_Replica(owner, folder, high_watermarks.get(partition, 0)))
     size, differences = 0, []
     for partition, copies in sorted(replicas.items()):
-        compared, found = _compare(partition, copies)
+        compared, found = _compare(partition, copies, is_compacted=partition.topic in compacted)
         size += compared
         differences += found
     return Comparison(
@@ -66,7 +69,7 @@ def compare_replicas(log_dirs: Mapping[str, Path]) -> Comparison:
     )
 
 
-def _compare(partition: TopicPartition, copies: list[_Replica]) -> tuple[int, list[str]]:
+def _compare(partition: TopicPartition, copies: list[_Replica], *, is_compacted: bool) -> tuple[int, list[str]]:
     """The number of bytes of one copy that were compared with the others, and the differences."""
     start = max(copy.start for copy in copies)
     end = min(copy.high_watermark for copy in copies)
@@ -75,6 +78,8 @@ def _compare(partition: TopicPartition, copies: list[_Replica]) -> tuple[int, li
     for copy in copies:
         try:
             stream, last = _stream(copy.folder, start, end)
+            if is_compacted:
+                stream = _last_of_each_key(stream)
         except (KafkaError, OSError) as error:
             differences.append(f"{partition.topic}-{partition.partition} of {copy.owner}: {error}")
             continue
@@ -99,6 +104,16 @@ def _stream(folder: Path, start: int, end: int) -> tuple[bytes, int]:
                 pieces.append(data[header.position : header.position + header.size_bytes])
                 last = header.next_offset
     return b"".join(pieces), last
+
+
+def _last_of_each_key(stream: bytes) -> bytes:
+    """A batch for the last record of each key, without those that delete theirs, in the order of the keys."""
+    last = {record.key or b"": record for record in decode_records(stream)}
+    return b"".join(
+        encode_batch([record], base_offset=record.offset)
+        for _, record in sorted(last.items())
+        if record.value is not None
+    )
 
 
 def _first_difference(partition: TopicPartition, owner: str, ours: bytes, other: str, theirs: bytes) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tools.chaos.bank.bank_check import BankCheck
 from tools.chaos.changes.change_check import ChangeCheck
 from tools.chaos.destroyed_topics import DestroyedCheck
 from tools.chaos.faults.injector import InjectedFault
@@ -16,6 +17,7 @@ from tools.chaos.writers.one_writer import Writers
 
 MIN_RATE = 500.0  # acknowledged records a second, on average
 SECONDS_PER_FAULT = 10.0  # at most, on average
+MIN_TRANSACTIONS = 2.0  # committed a second, on average; with a bank
 _CONTROLLER_KILLS = 2
 _LONG_PAUSES = 2
 MIN_CHANGES = 2.0  # acknowledged changes of each kind per fault: some must happen during a fault
@@ -31,6 +33,7 @@ class Report:
     seed: int
     session_s: float
     every_kind: frozenset[str] = frozenset()
+    with_bank: bool = False
     seconds: float = 0.0
     faults: list[InjectedFault] = field(default_factory=list)
     acknowledged: int = 0
@@ -41,6 +44,7 @@ class Report:
     comparison: Comparison | None = None
     changes: list[ChangeCheck] = field(default_factory=list)
     writers: Writers | None = None
+    bank: BankCheck | None = None
     noise: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
@@ -78,8 +82,17 @@ class Report:
                 "no record whose copies were all destroyed is lost and said",
             ),
             (self.comparison is not None and self.comparison.replicas > 0, "no replicas were compared"),
+            *self._claims_of_bank(),
         )
         return [f"too little was shown: {seen}" for holds, seen in claims if not holds]
+
+    def _claims_of_bank(self) -> Iterator[tuple[bool, str]]:
+        if self.with_bank:
+            yield self.bank is not None, "the bank was not read to its end"
+        if self.bank is not None:
+            committed, aborted = self.bank.committed, self.bank.aborted
+            yield committed >= MIN_TRANSACTIONS * self.seconds, f"{committed} committed transactions"
+            yield aborted > 0, "no aborted transaction"
 
     @property
     def lost(self) -> int | None:
@@ -117,6 +130,9 @@ class Report:
             "controllers_of_epochs": list(self.writers.epochs) if self.writers else None,
             "controller_commits": self.writers.commits if self.writers else None,
             "two_writers": len(self.writers.intruders) if self.writers else None,
+            "bank": {"committed": self.bank.committed, "aborted": self.bank.aborted, "anomalies": self.bank.counts}
+            if self.bank
+            else None,
             "replica_bytes_compared": comparison.size_bytes if comparison else 0,
             "replica_differences": len(comparison.differences) if comparison else None,
             "violations": self.violations,
@@ -152,6 +168,11 @@ class Report:
             yield (
                 f"{self.writers.commits} commits of controllers in {len(self.writers.epochs)} epochs, by brokers "
                 f"{' '.join(map(str, self.writers.epochs))}: second writers {len(self.writers.intruders)}"
+            )
+        if self.bank is not None:
+            yield (
+                f"bank: {self.bank.committed:,} transactions committed, {self.bank.aborted:,} aborted; "
+                + ", ".join(f"{name} {count}" for name, count in self.bank.counts.items())
             )
         for text in self.violations:
             yield f"VIOLATION {text}"

@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,6 +14,10 @@ from typing import Any
 from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
+from tools.chaos.bank import bank
+from tools.chaos.bank.bank import Bank
+from tools.chaos.bank.bank_check import check_bank
+from tools.chaos.bank.history import BankHistory
 from tools.chaos.broker_logs import logged_losses, noisiest, troubles
 from tools.chaos.changes.caller import LOGIN_SETTINGS, USER
 from tools.chaos.changes.final_check import check_until_consistent
@@ -61,23 +66,32 @@ OVERRIDES = {
 }
 
 
-class Run:
-    """`say` receives a line of progress at a time; `store` is one of `STORES`."""
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`store` is one of `STORES`; `folder` is emptied; `with_bank`: with transfers in transactions."""
 
-    def __init__(
-        self, seed: int, duration_s: float, folder: Path, say: Callable[[str], None], store: str = "sqlite"
-    ) -> None:
-        self._duration_s = duration_s
-        self._folder = folder
+    seed: int
+    duration_s: float
+    folder: Path
+    store: str = "sqlite"
+    with_bank: bool = False
+
+
+class Run:
+    """`say` receives a line of progress at a time."""
+
+    def __init__(self, options: Options, say: Callable[[str], None]) -> None:
+        self._duration_s, self._folder, self._store = options.duration_s, options.folder, options.store
+        self._with_bank = options.with_bank
         self._say = say
-        self._store = store
-        self._is_long = duration_s >= LONG_RUN_S
-        kinds = frozenset(kind.value for kind in every_kind(store)) if self._is_long else frozenset()
-        self._report = Report(seed, SESSION_S, every_kind=kinds)
+        self._is_long = options.duration_s >= LONG_RUN_S
+        kinds = frozenset(kind.value for kind in every_kind(options.store)) if self._is_long else frozenset()
+        self._report = Report(options.seed, SESSION_S, every_kind=kinds, with_bank=options.with_bank)
         self._ledger = Ledger()
         self._found: dict[int, list[tuple[int, Any]]] = {}
         self._seen: Seen = {}
         self._destroyed: list[DestroyedTopic] = []
+        self._bank_history: BankHistory | None = None
 
     def run(self) -> Report:
         """The report; violations are in it, not raised."""
@@ -91,7 +105,7 @@ class Run:
                 self._folder,
                 BROKERS,
                 first_port=first_port,
-                overrides=OVERRIDES | store.settings,
+                overrides=OVERRIDES | (bank.OVERRIDES if self._with_bank else {}) | store.settings,
                 per_broker={node: network.settings[node] | store.per_broker.get(node, {}) for node in network.settings},
                 module=store.module,
             )
@@ -129,8 +143,11 @@ class Run:
                 member.start()
                 stack.callback(self._end, member)
             started_s = time.monotonic()
+            banks = [Bank(bootstrap, BROKERS, self._report.seed)] if self._with_bank else []
             for producer in producers:
                 producer.start()
+            for each in banks:
+                each.start()
             for changer in changers:
                 changer.start()
             power, topics = Power(cluster, network), StillTopics(changers, state)
@@ -159,7 +176,12 @@ class Run:
                 self._report.acknowledged = len(self._ledger.acknowledged)
                 if unanswered:
                     self._violated(f"{unanswered} records had no answer {_ANSWER_TIMEOUT_S:.0f} s after the last fault")
+                for each in banks:
+                    each.stop(answer_timeout_s)
             injector.wait_until_healthy()
+            for each in banks:
+                self._bank_history = each.history(_READ_TIMEOUT_S)
+                self._report.violations += each.violations
             self._found = read_everything(cluster.bootstrap(), TOPIC, PARTITIONS, _READ_TIMEOUT_S)
             for topic in self._destroyed:
                 topic.found = read_everything(cluster.bootstrap(), topic.name, DESTROYED_PARTITIONS, _READ_TIMEOUT_S)
@@ -221,6 +243,9 @@ class Run:
         for changes in report.changes:
             for example in changes.examples:
                 self._violated(example)
+        if self._bank_history is not None:
+            report.bank = check_bank(self._bank_history)
+            report.violations += report.bank.examples
         report.writers = check_writers(
             store.history(), Kind.STORE_RESTORED.value in {each.kind for each in report.faults}
         )
@@ -237,7 +262,7 @@ class Run:
 
     def _check_disks(self, cluster: ProcessCluster) -> None:
         comparison = compare_replicas(
-            {broker.folder.name: broker.folder / "data" for broker in cluster.brokers.values()}
+            {broker.folder.name: broker.folder / "data" for broker in cluster.brokers.values()}, bank.COMPACTED
         )
         self._report.comparison = comparison
         for difference in comparison.differences:

@@ -22,6 +22,7 @@ MAX_ARRAY_ELEMENTS = 1_000_000  # of one array in one message, in addition to th
 MAX_REQUEST_TEMPLATES_PER_CONNECTION = 32  # of the fast path; the oldest is evicted first
 MAX_SESSION_RESPONSE_TEMPLATES = 64  # of one request template; all are forgotten when one more is needed
 MAX_REQUEST_TEMPLATE_PARTITIONS = 8  # requests for more partitions do not use the fast path
+MAX_FAST_PATH_ABORTED_TRANSACTIONS = 100  # a response with more of them takes the generic path (50 us for these)
 PAUSE_READING_BYTES = 4_194_304  # of unsent responses: no further request is read until they are sent
 MAX_SEND_QUEUE_BYTES = 268_435_456  # a connection with more unsent bytes is closed
 SHARED_RECEIVE_BUFFER_BYTES = 262_144  # one buffer for all idle connections of a data loop

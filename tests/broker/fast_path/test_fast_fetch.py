@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.broker.fast_path import fast_fetch
 from tests.broker.fast_path.test_fast_path import FastPathPair, Fetch, Produce, twins_in
 from tests.replication.memory_transactions import end_transaction, produce_in_transaction
 
@@ -61,18 +62,34 @@ def test_the_same_partition_with_other_limits_is_another_template(pair: FastPath
 
 
 @pytest.mark.spec("D5")
-def test_aborted_transactions_take_the_generic_path(pair: FastPathPair) -> None:
-    def hits_of(offset: int, isolation: int) -> int:
+@pytest.mark.parametrize("version", range(4, 19))
+def test_aborted_transactions_are_in_the_response(pair: FastPathPair, version: int) -> None:
+    abort_transactions(pair, 70, 71)
+    for offset, isolation in ((0, 1), (3, 1), (7, 1), (3, 0)):
         before = pair.fast.hits
         for _ in range(4):
-            pair.send(Fetch(12, 0, offset, isolation=isolation))
-        return pair.fast.hits - before
+            pair.send(Fetch(version, 0, offset, isolation=isolation))
+        assert pair.fast.hits - before > 0
 
+
+@pytest.mark.spec("D5")
+def test_very_many_aborted_transactions_take_the_generic_path(
+    pair: FastPathPair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast_fetch, "MAX_FAST_PATH_ABORTED_TRANSACTIONS", 1)
+    abort_transactions(pair, 70, 71)
+    for offset, is_fast in ((0, False), (6, True)):
+        before = pair.fast.hits
+        for _ in range(4):
+            pair.send(Fetch(12, 0, offset, isolation=1))
+        assert (pair.fast.hits > before) is is_fast
+
+
+def abort_transactions(pair: FastPathPair, *producer_ids: int) -> None:
+    """A record and a marker of each, from offset 3 on, and a record behind them."""
     for side in (pair.fast, pair.generic):
-        produce_in_transaction(side.cluster, 1, 70, b"x")
-        end_transaction(side.cluster, 1, 70, is_commit=False)
+        for producer_id in producer_ids:
+            produce_in_transaction(side.cluster, 1, producer_id, b"x")
+            end_transaction(side.cluster, 1, producer_id, is_commit=False)
         side.cluster.produce(1, b"y")
         side.cluster.run()
-    assert (hits_of(0, 1), hits_of(3, 1)) == (0, 0)
-    assert hits_of(5, 1) > 0
-    assert hits_of(3, 0) > 0

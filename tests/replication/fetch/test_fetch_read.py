@@ -65,7 +65,7 @@ def test_the_fast_path_read_agrees_with_the_generic_one(cluster: MemoryCluster, 
     if fast is None:
         assert data.error_code or not data.records
     else:
-        assert (data.error_code, bytes_of(data.records)) == (0, bytes_of(fast.records))
+        assert (data.error_code, bytes_of(data.records)) == (0, bytes_of(fast[0].records))
 
 
 def test_the_fast_path_read_does_not_serve_followers(tmp_path: Path) -> None:

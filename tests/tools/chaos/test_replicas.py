@@ -62,6 +62,21 @@ def test_a_replica_that_ends_too_early(tmp_path: Path) -> None:
     assert "differs in length" in differences[1]
 
 
+def keyed(offset: int, key: bytes, value: bytes | None) -> bytes:
+    return encode_batch([Record(key=key, value=value)], base_offset=offset, timestamp_ms=1_700_000_000_000)
+
+
+def test_of_a_compacted_topic_the_last_record_of_each_key_is_compared(tmp_path: Path) -> None:
+    last = keyed(2, b"a", b"new") + keyed(4, b"c", b"same")
+    one = broker(tmp_path, "1", {0: keyed(0, b"a", b"old") + keyed(1, b"b", b"x") + last + keyed(5, b"b", None)}, 6)
+    two = broker(tmp_path, "2", {0: last + keyed(5, b"b", None)}, 6)
+    three = broker(tmp_path, "3", {0: keyed(0, b"a", b"old") + last[len(last) // 2 :] + keyed(5, b"b", None)}, 6)
+    assert len(compare_replicas({"1": one, "2": two}).differences) == 1
+    assert compare_replicas({"1": one, "2": two}, {"t"}).differences == ()
+    (difference,) = compare_replicas({"1": one, "3": three}, {"t"}).differences
+    assert difference.startswith("t-0 differs: 1 has BatchHeader(base_offset=2,")
+
+
 def test_a_torn_segment(tmp_path: Path) -> None:
     one = broker(tmp_path, "1", {0: batch(0) + batch(1)[:-4]}, 2)
     two = broker(tmp_path, "2", {0: batch(0) + batch(1)}, 2)

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from tools.chaos.bank.bank_check import ANOMALIES, BankCheck
 from tools.chaos.changes.change_check import ChangeCheck
 from tools.chaos.destroyed_topics import DestroyedCheck
 from tools.chaos.faults.injector import InjectedFault
@@ -76,6 +77,31 @@ def test_the_report_file_has_the_fields_that_others_read() -> None:
     assert (found["changes"]["topic"]["acknowledged"], found["changes"]["topic"]["set_back"]) == (30, 2)
     assert (found["controllers_of_epochs"], found["controller_commits"], found["two_writers"]) == ([1, 2], 30, 0)
     assert found["each_fault"][0]["longest_silence_s"] == 0.31
+
+
+def bank(committed: int, aborted: int, **found: tuple[str, ...]) -> BankCheck:
+    return BankCheck(committed, aborted, {**dict.fromkeys(ANOMALIES, ()), **found})
+
+
+def test_a_bank_must_have_committed_and_aborted_enough() -> None:
+    def missing(**fields: Any) -> list[str]:
+        return replace(full(), with_bank=True, **fields).shortfalls()
+
+    assert missing(bank=bank(120, 1)) == []
+    assert missing(bank=bank(119, 0)) == [
+        "too little was shown: 119 committed transactions",
+        "too little was shown: no aborted transaction",
+    ]
+    assert missing() == ["too little was shown: the bank was not read to its end"]
+
+
+def test_the_anomalies_of_a_bank_are_in_the_report() -> None:
+    report = replace(full(), with_bank=True, bank=bank(120, 9, G0=("0/0 -> 1/0 -> 0/0",)))
+    found = report.as_json()["bank"]
+    assert (found["committed"], found["aborted"]) == (120, 9)
+    assert {name: count for name, count in found["anomalies"].items() if count} == {"G0": 1}
+    assert any(line.startswith("bank: 120 transactions committed, 9 aborted; partial 0") for line in report.lines())
+    assert full().as_json()["bank"] is None
 
 
 def test_both_kinds_of_loss_are_counted() -> None:

@@ -25,6 +25,7 @@ from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import no_yield
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.ids import ZERO_UUID
+from signalbox.common.limits import MAX_FAST_PATH_ABORTED_TRANSACTIONS
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.quota_entity import CONSUMER_BYTE_RATE
 from signalbox.network.connection import Connection
@@ -92,21 +93,24 @@ class ConnectionFetch:
     def _serve_partition(self, template: FetchTemplate, frame: memoryview, correlation_id: int) -> bool:
         partition = template.partition
         try:
-            log_slice = read_fast_path(
+            read = read_fast_path(
                 partition, _OFFSET.unpack_from(frame, template.offset_at)[0], template.max_bytes, template.isolation
             )
         except KafkaError:
             return False  # the generic path gets the same error and returns it
-        if log_slice is None:
+        if read is None:
             return False
+        log_slice, aborted = read
         records = log_slice.records
         size = len(records)
         if size < template.min_bytes or isinstance(records, bytes):
             return False  # bytes: the read returned no records
+        if len(aborted) > MAX_FAST_PATH_ABORTED_TRANSACTIONS:
+            return False
         log = partition.log
         assert log is not None
         watermarks = log.high_watermark, partition.last_stable_offset, log.log_start_offset
-        head, total = template.response.head(correlation_id, watermarks, size)
+        head, total = template.response.head(correlation_id, watermarks, size, aborted)
         stats = partition.stats
         stats.fetches += 1
         stats.bytes_out += size
@@ -128,7 +132,7 @@ class ConnectionFetch:
         entries = self._owner.session_fetches.fetch(template.request, epoch, offsets, may_read)
         if entries is None:
             return False
-        if len(entries) == 1 and not entries[0][1].aborted_transactions:
+        if len(entries) == 1 and len(entries[0][1].aborted_transactions or ()) <= MAX_FAST_PATH_ABORTED_TRANSACTIONS:
             response = template.response_of(entries[0][0].key, self._version)
             if response is not None:
                 self._respond_partition(response, entries[0], correlation_id, frame)
@@ -157,7 +161,7 @@ class ConnectionFetch:
         data = entry[1]
         records = data.records or b""
         watermarks = data.high_watermark, data.last_stable_offset, data.log_start_offset
-        head, total = response.head(correlation_id, watermarks, len(records))
+        head, total = response.head(correlation_id, watermarks, len(records), data.aborted_transactions or ())
         if isinstance(records, FileSlice):
             self._connection.respond_slice(head, records, response.tail)
         else:

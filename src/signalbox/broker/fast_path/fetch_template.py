@@ -6,6 +6,7 @@ partition is constant except for its watermarks and records.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from struct import Struct
 from typing import Any
@@ -30,9 +31,13 @@ from signalbox.replication.fetch.fetch_read import Isolation
 from signalbox.replication.fetch.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, FetchKey
 from signalbox.replication.fetch.session_fetches import SessionRequest
 from signalbox.replication.partition import Partition
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 
-_LOG_START_FROM = 5
+Aborted = AbortedTransaction | FetchResponse.AbortedTransaction
+_LOG_START_FROM, _PREFERRED_REPLICA_FROM = 5, 11
+_NO_REPLICA = bytes.fromhex("ffffffff")
 _INT32 = Struct(">i")
+_ABORTED = Struct(">qq")
 _NUMBER = {4: "i", 8: "q"}  # the struct format of a variable part
 _EPOCH_MARK = 0x6C9E_2F48  # the epoch has four bytes
 
@@ -90,12 +95,13 @@ class SessionTemplate(RequestTemplate):
 class FetchedPartition:
     """The response to a fetch whose only partition is this one."""
 
-    __slots__ = ("_flexible", "_has_log_start", "_response", "tail")
+    __slots__ = ("_flexible", "_has_log_start", "_preferred", "_response", "tail")
 
     def __init__(self, response: ResponseTemplate, version: int, tail: bytes) -> None:
         self._response = response
         self._flexible = is_flexible(ApiKey.FETCH, version)
         self._has_log_start = version >= _LOG_START_FROM
+        self._preferred = _NO_REPLICA if version >= _PREFERRED_REPLICA_FROM else b""
         self.tail = tail
 
     @classmethod
@@ -120,14 +126,30 @@ class FetchedPartition:
         response = ResponseTemplate.build(encoded[: len(encoded) - len(length) - len(tail)], [marks], numbers)
         return None if response is None else cls(response, version, tail)
 
-    def head(self, correlation_id: int, watermarks: tuple[int, int, int], size: int) -> tuple[bytes, int]:
+    def head(
+        self, correlation_id: int, watermarks: tuple[int, int, int], size: int, aborted: Sequence[Aborted] = ()
+    ) -> tuple[bytes, int]:
         """The frame before the records, which have `size` bytes, and the size of the response. `watermarks`: high
-        watermark, last stable offset, log start offset."""
+        watermark, last stable offset, log start offset; `aborted`: of a read of committed records."""
         length = uvarint(size + 1) if self._flexible else _INT32.pack(size)
         extra_bytes = len(length) + size + len(self.tail)
         numbers = watermarks if self._has_log_start else watermarks[:2]
-        frame = self._response.one_group(correlation_id, numbers, extra_bytes) + length
+        if not aborted:
+            frame = self._response.one_group(correlation_id, numbers, extra_bytes) + length
+            return frame, self._response.size_bytes + extra_bytes
+        empty, listed = self._array_of(()), self._array_of(aborted)
+        extra_bytes += len(listed) - len(empty)
+        frame = self._response.one_group(correlation_id, numbers, extra_bytes)
+        frame = frame[: len(frame) - len(empty) - len(self._preferred)] + listed + self._preferred + length
         return frame, self._response.size_bytes + extra_bytes
+
+    def _array_of(self, aborted: Sequence[Aborted]) -> bytes:
+        """The field `aborted_transactions`, which is the last one before the records, or the last but one."""
+        if self._flexible:
+            rows = (_ABORTED.pack(each.producer_id, each.first_offset) + b"\0" for each in aborted)
+            return uvarint(len(aborted) + 1) + b"".join(rows)
+        rows = (_ABORTED.pack(each.producer_id, each.first_offset) for each in aborted)
+        return _INT32.pack(len(aborted)) + b"".join(rows)
 
 
 class ParsedFetch:

@@ -8,6 +8,7 @@ match this log, the entry has the point where the logs diverge (KIP-595's diverg
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import IntEnum
@@ -22,6 +23,7 @@ from signalbox.replication.isr.follower_progress import FollowerProgress
 from signalbox.replication.partition import NO_EPOCH, Partition
 from signalbox.replication.throttle import ReplicationThrottle
 from signalbox.storage.log import EMPTY_SLICE, Log, LogSlice
+from signalbox.storage.segments.transaction_index import AbortedTransaction
 
 PartitionData = FetchResponse.PartitionData
 
@@ -85,9 +87,11 @@ def visible_end(partition: Partition, log: Log, isolation: Isolation) -> int:
     return log.high_watermark
 
 
-def read_fast_path(partition: Partition, fetch_offset: int, max_bytes: int, isolation: Isolation) -> LogSlice | None:
-    """A consumer's read on the fast path, which has checked `Partition.stamp`. None: take the general path, because
-    there is nothing to read, or the response would have aborted transactions."""
+def read_fast_path(
+    partition: Partition, fetch_offset: int, max_bytes: int, isolation: Isolation
+) -> tuple[LogSlice, Sequence[AbortedTransaction]] | None:
+    """A consumer's read on the fast path, which has checked `Partition.stamp`, and the aborted transactions for the
+    response. None: take the general path, because there is nothing to read."""
     log = partition.log
     if log is None or not partition.is_leader:
         return None
@@ -95,8 +99,9 @@ def read_fast_path(partition: Partition, fetch_offset: int, max_bytes: int, isol
     if not log.log_start_offset <= fetch_offset < end:
         return None
     log_slice = log.read(fetch_offset, max_bytes, end)
-    is_committed_only = isolation is Isolation.READ_COMMITTED
-    return None if is_committed_only and log.aborted_transactions(fetch_offset, log_slice) else log_slice
+    if isolation is Isolation.READ_UNCOMMITTED:
+        return log_slice, ()
+    return log_slice, log.aborted_transactions(fetch_offset, log_slice)
 
 
 def read_all(

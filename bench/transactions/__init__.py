@@ -1,0 +1,1 @@
+"""What transactions cost, beside Apache Kafka 4.4 (`make bench-transactions`)."""

@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-fixture trace-leadership doctor-stories chaos fuzz words mutants clean
+.PHONY: env demo test lint unit system wire-diff interop-security ecosystem bench bench-planes bench-kafka bench-admin bench-sizing bench-fixture trace-leadership doctor-stories chaos fuzz words mutants clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -54,6 +54,9 @@ wire-diff: $(STAMP)  ## some 700 questions to ours and to Apache Kafka 4.4.0, an
 
 interop-security: $(STAMP)  ## every security protocol and mechanism with every real client; PAGE=docs/interop.md renews the page
 	$(BIN)/python -m tests.system.interop_security $(PAGE)
+
+ecosystem: $(STAMP)  ## exactly-once programs of other projects while brokers are killed (needs mvn and Java): ONLY=name
+	$(BIN)/python -m tests.system.ecosystem $(ONLY)
 
 test: lint unit system  ## all checks: lint, unit, system
 

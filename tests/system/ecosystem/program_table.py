@@ -1,0 +1,8 @@
+"""All programs, in the order of their rows."""
+
+from __future__ import annotations
+
+from tests.system.ecosystem import streams
+from tests.system.ecosystem.program import Program
+
+PROGRAMS: tuple[Program, ...] = (streams.PROGRAM,)

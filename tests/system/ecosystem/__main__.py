@@ -8,8 +8,10 @@ import signal
 import sys
 from pathlib import Path
 
+from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.ecosystem.program import run_programs
 from tests.system.ecosystem.program_table import PROGRAMS
+from tests.testing.fork_server import ForkServer
 
 FOLDER = Path(__file__).parents[3] / "build" / "ecosystem"
 """Emptied first, kept afterwards."""
@@ -23,6 +25,7 @@ def main(names: list[str]) -> int:
         return 2
     # Brokers and programs are stopped on the way out; they would outlive this process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    ProcessCluster.start_node = ForkServer().start
     shutil.rmtree(FOLDER, ignore_errors=True)
     chosen = [program for program in PROGRAMS if not names or program.name in names]
     return 1 if run_programs(chosen, FOLDER, _say) else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Self
 
@@ -46,9 +47,17 @@ class CommittedRecords:
         """The records that were read so far."""
         return sum(map(len, self.found.values()))
 
-    def read_until(self, count: int, timeout_s: float = READ_S) -> None:
+    def reads(self, count: int, within_s: float = READ_S) -> bool:
+        """Reads until there are at least so many records; False if they are not there in time."""
+        deadline = time.monotonic() + within_s
+        while self._read().count() < count:
+            if time.monotonic() > deadline:
+                return False
+        return True
+
+    def read_until(self, count: int) -> None:
         """Returns when at least so many records are read."""
-        until(lambda: self._read().count() >= count, f"{count} records of {', '.join(self.found)}", timeout_s)
+        assert self.reads(count), f"only {self.count()} of {count} records of {', '.join(self.found)}"
 
     def read_to_end(self) -> None:
         """Returns when the end of each partition was reached once."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tests.system.ecosystem import streams
+from tests.system.ecosystem import flink, loops, spark, streams
 from tests.system.ecosystem.program import Program
 
-PROGRAMS: tuple[Program, ...] = (streams.PROGRAM,)
+PROGRAMS: tuple[Program, ...] = (
+    streams.PROGRAM,
+    *loops.PROGRAMS,
+    spark.PROGRAM,
+    *flink.PROGRAMS,
+)

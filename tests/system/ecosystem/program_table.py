@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tests.system.ecosystem import flink, loops, spark, streams
+from tests.system.ecosystem import connect, flink, loops, spark, streams
 from tests.system.ecosystem.program import Program
 
 PROGRAMS: tuple[Program, ...] = (
     streams.PROGRAM,
     *loops.PROGRAMS,
+    connect.PROGRAM,
     spark.PROGRAM,
     *flink.PROGRAMS,
 )

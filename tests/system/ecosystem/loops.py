@@ -3,7 +3,8 @@
 Each loop is killed inside a transaction, and started again with its transactional id; then each broker is killed once,
 and the loop goes on while it is away. A loop that ends with an error is started again, and one that does nothing for
 a time is killed and started again, as its user would do: it may lose or repeat nothing either. The row says how often
-that was. Some clients wait for a dead coordinator without end (librdkafka's issue 5511, aiokafka's issue 1145).
+that was. Some clients wait for a group coordinator that is dead without end, as with Apache Kafka: librdkafka 2.16
+(issue 5511), aiokafka (issue 1145), kafka-python 3.0 in `send_offsets_to_transaction`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Self
 import confluent_kafka
 
 from tests.system.ecosystem.committed_records import CommittedRecords
+from tests.system.ecosystem.java_program import pinned_version
 from tests.system.ecosystem.program import Program
 from tests.system.ecosystem.shaken_cluster import ShakenCluster, Written
 from tests.system.provision import HERE, node_modules
@@ -140,6 +142,10 @@ def _of_package(name: str) -> Callable[[], str]:
     return partial(importlib.metadata.version, name)
 
 
+def _of_java(project: str, artifact: str) -> Callable[[], str]:
+    return lambda: f"kafka-clients {pinned_version(project, artifact)}"
+
+
 def _of_librdkafka() -> str:
     return f"{confluent_kafka.__version__}, librdkafka {confluent_kafka.libversion()[0]}"
 
@@ -165,9 +171,9 @@ PROGRAMS = (
     _program(loop_programs.AIOKAFKA, _of_package("aiokafka")),
     _program(loop_programs.KAFKA_PYTHON, _of_package("kafka-python")),
     _program(loop_programs.SIGNALBOX, _of_package("signalbox")),
-    _program(loop_programs.JAVA_28, lambda: "kafka-clients 2.8.2"),
-    _program(loop_programs.JAVA_39, lambda: "kafka-clients 3.9.2"),
-    _program(loop_programs.JAVA_44, lambda: "kafka-clients 4.4.0"),
+    _program(loop_programs.JAVA_28, _of_java("clients28", "kafka-clients")),
+    _program(loop_programs.JAVA_39, _of_java("kafka39", "kafka_2.13")),
+    _program(loop_programs.JAVA_44, _of_java("clients", "kafka-clients")),
     _program(loop_programs.FRANZ_GO, _of_go_module("github.com/twmb/franz-go")),
     _program(loop_programs.SARAMA, _of_go_module("github.com/IBM/sarama")),
     _program(loop_programs.KAFKAJS, _of_kafkajs),

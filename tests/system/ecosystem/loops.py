@@ -3,7 +3,7 @@
 Each loop is killed inside a transaction, and started again with its transactional id; then each broker is killed once,
 and the loop goes on while it is away. A loop that ends with an error is started again, and one that does nothing for
 a time is killed and started again, as its user would do: it may lose or repeat nothing either. The row says how often
-that was. Some clients wait for a group coordinator that is dead without end, as with Apache Kafka: librdkafka 2.16
+that was. Some clients wait for a group coordinator that is dead without end: librdkafka 2.16
 (issue 5511), aiokafka (issue 1145), kafka-python 3.0 in `send_offsets_to_transaction`.
 """
 

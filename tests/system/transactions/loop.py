@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import select
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.system.provision import HERE, jars, java, java_class
+from tests.system.provision import HERE
 from tests.waiting import until
 
 _RUN_S = 90.0
 _PROJECT = HERE.parents[1]
-_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 
 
 @dataclass(frozen=True)
@@ -25,20 +23,6 @@ class LoopProgram:
     name: str
     command: Callable[[], list[str]]
     environment: Callable[[], dict[str, str]] = field(default=dict)
-
-
-def python_loop(module: str) -> Callable[[], list[str]]:
-    return lambda: [sys.executable, "-m", f"tests.system.transactions.{module}"]
-
-
-def java_loop(project: str) -> Callable[[], list[str]]:
-    """`java/Loop.java`, compiled against the newest client, with the client of a project."""
-
-    def command() -> list[str]:
-        classes = java_class("Loop.java", "clients").split(":", 1)[0]
-        return [*java(_QUIET), "-cp", f"{classes}:{jars(project)}", "Loop"]
-
-    return command
 
 
 class RunningLoop:

@@ -1,0 +1,1 @@
+"""Exactly-once programs of other projects against Signalbox brokers that are killed meanwhile: `make ecosystem`."""

@@ -28,7 +28,7 @@ reject every other one, and calls end at their deadline with the two cluster ids
 ## Quarantine
 
 After a first 129 the client rebootstraps. If the fresh metadata has the same wrong address, the route is quarantined:
-requests go to the other nodes, the address is tried again 50 to 500 ms apart, and a bootstrap server is asked for
+requests go to the other nodes, the address is tried again 25 to 500 ms apart, and a bootstrap server is asked for
 a better one 1 to 60 s apart. `ClusterClient.routes()` shows each route.
 
 ## Rebootstrap

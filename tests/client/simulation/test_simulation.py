@@ -48,7 +48,7 @@ def test_whatever_the_order_of_faults(seed: int) -> None:
 
 def test_the_seeds_cause_every_kind_of_recovery() -> None:
     """Else the property would hold because nothing happens."""
-    stories = [story_of(seed) for seed in SEEDS]
+    stories = [story_of(seed) for seed in SEEDS[:6]]
     assert len({line.split()[1] for story in stories for line in story.faults}) == 8
     assert sum(story.rebootstraps for story in stories) > 0
     for cluster in ("cluster", "foreign"):

@@ -262,12 +262,17 @@ class MetadataUpdater:
             self.final_failure = None
             self._backoff.reset()
             self._refreshed_at = self._loop.time()
-            is_due = self._wants_all_topics and not self.has_all_topics  # asked for while this request was in flight
+            is_due = self._wants_more_than(request)  # asked for while this request was in flight
             self._refresh_at = self._loop.time() + (0 if is_due else self.settings.metadata_max_age_ms / 1000)
             self._notify()
         else:
             self._execute(action)
         return action
+
+    def _wants_more_than(self, request: MetadataRequest) -> bool:
+        if request.topics is None:
+            return False
+        return self._wants_all_topics or not self.topics <= {topic.name for topic in request.topics}
 
     def _retry_later(self) -> None:
         self._refresh_at = self._loop.time() + self._backoff.grow() / 1000

@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-fixture trace-leadership doctor-stories chaos fuzz words mutants clean
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-fixture bench-misroute trace-leadership doctor-stories chaos fuzz words mutants clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -73,6 +73,9 @@ bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours, fi
 
 bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside Apache Kafka 4.4 and 3.9 (needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.admin $(if $(QUICK),--quick) $(if $(SAVE),--save)
+
+bench-misroute: $(STAMP)  ## 200 misroutes of 200 ms, our client and the Java client 4.4.0; the doctor's time, and that of a first test (8 minutes; needs mvn and Java): QUICK=1 SAVE=1
+	$(BIN)/python -m bench.misroute $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
 bench-fixture: $(STAMP)  ## from the request for a cluster of the test kit to its first acknowledged record; printed only
 	$(BIN)/python -m bench.fixture

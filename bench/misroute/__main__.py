@@ -1,8 +1,8 @@
 """`python -m bench.misroute [--quick] [--save]`: every row, build/bench-misroute.json, exit code 1 if one fails.
 
-Both clusters and their clients are up; one client at a time sends records, in rounds: ours, Java's, ours, ... A figure is
-that of all drills of all rounds, its spread that of the rounds. A side that is slow in getting over a drill has fewer of
-them in a round.
+Both clusters and their clients are up; one client at a time sends records, in rounds: ours, Java's, ours, ... A figure
+is that of all drills of all rounds, its spread that of the rounds. A side that is slow in getting over a drill has
+fewer of them in a round.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # this process started the nodes and stops them
     plan, folder = QUICK if given.quick else FULL, work_folder()
     table, others = Table("bench-misroute"), OtherProcesses(ended_children_seconds)
-    table.head("reference: the Java client on Apache Kafka 4.4.0, or what the row says; `bound` limits ours or the ratio")
+    table.head(
+        "reference: the Java client on Apache Kafka 4.4.0, or what the row says; `bound` limits ours or the ratio"
+    )
     try:
         for row in first_test_rows(plan.repeats):
             table.add(row)

@@ -74,7 +74,7 @@ async def _hundred_addresses(repeats: int) -> list[float]:
 
 def _check(report: str, status: int | None, expected_status: int, addresses: int) -> None:
     """RuntimeError: the doctor came to another result, or did not examine every address."""
-    rows = [row for listener in json.loads(report)["listeners"] for row in listener["addresses"]]
+    rows = [row for listener in json.loads(report)["examination"]["listeners"] for row in listener["addresses"]]
     examined = sum(row["examined"] for row in rows)
     if (status, examined) != (expected_status, addresses):
         raise RuntimeError(f"the doctor ended with {status} and has examined {examined} of {addresses} addresses")

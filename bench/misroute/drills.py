@@ -1,7 +1,7 @@
 """The drill: for 200 ms the addresses of two of three brokers are swapped, and what the client makes of that.
 
-Each drill begins when the client has gone on after the one before, with 200 ms in which all is well. Then the switchboard
-swaps two of the lines and cuts their connections; 200 ms later it swaps them back, and cuts nothing.
+Each drill begins when the client has gone on after the one before, with 200 ms in which all is well. Then the
+switchboard swaps two of the lines and cuts their connections; 200 ms later it swaps them back, and cuts nothing.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _MS = 1_000_000
 @dataclass(slots=True)
 class Figures:
     """Milliseconds, of all drills. `recovered`: from the right routes to the acknowledgement of a record on both nodes;
-    `noticed`: from the first request on a wrong route until the client closes the connection, of the node for which that
-    takes longer; `beside` and `undisturbed`: from send to acknowledgement, on the node whose route is right."""
+    `noticed`: from the first request on a wrong route until the client closes the connection, of the node for which
+    that takes longer; `beside` and `undisturbed`: from send to acknowledgement, on the node whose route is right."""
 
     recovered: list[float] = field(default_factory=list)
     noticed: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""How long a test waits for the test kit: pytest's own times of tests that each produce a record to a topic of their own.
+"""How long a test waits for the test kit: pytest's own times of tests, each of which produces to a topic of its own.
 
 The tests are those of an application: a session imports the package, starts three brokers for the first test, and each
 test creates a topic and a producer. `make bench-fixture` shows where the time goes.

@@ -16,6 +16,7 @@ import asyncio
 import sys
 import time
 from asyncio import Future
+from contextlib import suppress
 
 from signalbox.client import (
     ClientSettings,
@@ -39,14 +40,15 @@ def write(*fields: object) -> None:
 
 
 class LoadClient:
-    """`missing`: acknowledged records that were not consumed yet, or consumed ones that are not acknowledged yet."""
+    """`complete` is set while every acknowledged record is consumed, and the other way round."""
 
     def __init__(self, producer: Producer, topic: str) -> None:
         self._producer = producer
         self._topic = topic
         self.running = asyncio.Event()
         self.ended = False
-        self.missing: set[tuple[int, int]] = set()
+        self.complete = asyncio.Event()
+        self._missing: set[tuple[int, int]] = set()
 
     async def send_to(self, partition: int) -> None:
         """Sends at a steady rate; a delay is not made up for."""
@@ -65,7 +67,7 @@ class LoadClient:
         def settled(done: Future[RecordMetadata]) -> None:
             if done.exception() is None:
                 write("a", partition, number, sent_ns, time.monotonic_ns())
-                self.missing ^= {(partition, number)}
+                self._toggle(partition, number)
             else:
                 write("f", partition, number, done.exception())
 
@@ -80,7 +82,15 @@ class LoadClient:
             for record in await consumer.poll(1_000):
                 partition, number = map(int, (record.value or b"").split())
                 write("c", partition, number)
-                self.missing ^= {(partition, number)}
+                self._toggle(partition, number)
+
+    def _toggle(self, partition: int, number: int) -> None:
+        """A record is acknowledged or consumed, whichever comes first, and then the other."""
+        self._missing ^= {(partition, number)}
+        if self._missing:
+            self.complete.clear()
+        else:
+            self.complete.set()
 
     async def obey(self) -> None:
         """Reads `go` and `stop`; returns at the end of the input, when every record is settled."""
@@ -91,9 +101,9 @@ class LoadClient:
                 self.running.clear()
         self.ended = True
         await self._producer.flush()
-        deadline = time.monotonic() + _CATCH_UP_S
-        while self.missing and time.monotonic() < deadline:
-            await asyncio.sleep(0.05)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CATCH_UP_S):
+                await self.complete.wait()
         write("end")
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, Protocol
 
 AUDIT_SCHEMA_VERSION = 1
@@ -74,6 +75,8 @@ class AuditEvent:
 
 
 _EVENT_FIELDS = tuple(AuditEvent.__dataclass_fields__)
+_values_of = attrgetter(*_EVENT_FIELDS)
+_to_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 class AuditSink(Protocol):
@@ -98,10 +101,8 @@ def encode_audit_event(event: AuditEvent, *, broker_id: int, broker_epoch: int, 
         "broker_epoch": broker_epoch,
         "seq": seq,
     }
-    for name in _EVENT_FIELDS:
-        fields[name] = getattr(event, name)
-    fields["kind"] = event.kind.value
-    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+    fields.update(zip(_EVENT_FIELDS, _values_of(event), strict=True))
+    return _to_json(fields).encode()
 
 
 @dataclass(frozen=True, slots=True)

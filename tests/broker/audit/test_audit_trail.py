@@ -97,6 +97,29 @@ def test_a_writer_that_is_stopped_within_a_delivery_writes_nothing_twice(monkeyp
     asyncio.run(scenario())
 
 
+def test_events_recorded_during_a_delivery_linger_before_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each delivery under load would carry the few events that came during the last one."""
+    monkeypatch.setattr(audit_trail, "_LINGER_S", 0.0)
+
+    async def scenario() -> None:
+        audit, topic = new_audit_trail(), Topic()
+        topic.gate.clear()
+        writing = asyncio.ensure_future(audit.write(7, topic))
+        audit.record(event())
+        await topic.arrived.wait()
+        monkeypatch.setattr(audit_trail, "_LINGER_S", 3600.0)
+        audit.record(event())
+        topic.gate.set()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert (audit.written, topic.seqs) == (1, [0])
+        writing.cancel()
+        await audit.drain(topic, 30)
+        assert topic.seqs == [0, 1]
+
+    asyncio.run(scenario())
+
+
 def test_what_is_not_delivered_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_trail, "_RETRY_S", 0.0)
 

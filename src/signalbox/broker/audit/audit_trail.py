@@ -85,7 +85,9 @@ class AuditTrail:
             await self._wake.wait()
             await asyncio.sleep(_LINGER_S)
             self._wake.clear()
-            while self._queue:
+            # Events recorded meanwhile linger too: under load each delivery would carry the few events of the last one.
+            end = self._next_seq
+            while self._queue and self._queue[0][0] < end:
                 await self._write_batch(delivery)
 
     async def drain(self, delivery: AuditDelivery, timeout_s: float) -> None:

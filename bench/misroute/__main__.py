@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -51,18 +52,29 @@ def drill_rows(board: SwitchboardThread, folder: Path, plan: Plan) -> Iterator[R
     """Both sides in the same drill."""
     with ExitStack() as stack:
         ours = Drills(board, folder / "ours", RoutedOurs, _OUR_CLIENT)
-        java = Drills(board, folder / "kafka", RoutedKafka, java_command())
-        for side in (ours, java):
-            stack.callback(side.stop)
-            side.start()
-        sides = Interleaved[Drills](ours, java)
+        stack.callback(ours.stop)
+        ours.start()
+        sides = Interleaved(ours, _java(board, folder / "kafka", stack))
         sides.measure(partial(Drills.warm, drills=plan.warm, seconds=plan.seconds), 1)
         rounds = sides.measure(partial(Drills.measure, drills=plan.drills, seconds=plan.seconds), plan.rounds)
-        for side in (ours, java):
+        measured = [side for side in (ours, sides.reference) if side is not None]
+        for side in measured:
             side.finish()
-        yield from _recovery_rows(ours, java if sides.reference else None, rounds, plan)
-        for side in (ours, java):
+        yield from _recovery_rows(ours, sides.reference, rounds, plan)
+        for side in measured:
             yield _beside_row(side)
+
+
+def _java(board: SwitchboardThread, folder: Path, stack: ExitStack) -> Drills | None:
+    """None, and its reason is printed, if Apache Kafka or the client cannot be started."""
+    try:
+        java = Drills(board, folder, RoutedKafka, java_command())
+        stack.callback(java.stop)
+        java.start()
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+        print(f"the Java client was not measured: {error}", flush=True)
+        return None
+    return java
 
 
 def _recovery_rows(ours: Drills, java: Drills | None, rounds: Mapping[str, Rounds], plan: Plan) -> Iterator[Row]:

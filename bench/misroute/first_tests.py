@@ -40,7 +40,7 @@ def first_test_rows(repeats: int) -> Iterator[Row]:
         firsts.append(first)
         further.append(statistics.median(others) * 1000)
     yield Rounds(tuple(firsts)).own_row("first test of a pytest session with a cluster, s", 0.5)
-    yield Rounds(tuple(further)).own_row("each further test with a topic and a producer, ms", 20.0)
+    yield Rounds(tuple(further)).own_row("each further test with a topic and a producer, median, ms", 20.0)
 
 
 def _session() -> list[float]:

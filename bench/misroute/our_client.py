@@ -92,7 +92,7 @@ class LoadClient:
         else:
             self.complete.set()
 
-    async def obey(self) -> None:
+    async def execute(self) -> None:
         """Reads `go` and `stop`; returns at the end of the input, when every record is settled."""
         while line := await asyncio.to_thread(sys.stdin.readline):
             if line.strip() == "go":
@@ -120,13 +120,13 @@ async def run(bootstrap: str, topic: str) -> None:
         loop = asyncio.get_running_loop()
         tasks = [loop.create_task(load.send_to(partition)) for partition in range(PARTITIONS)]
         tasks.append(loop.create_task(load.consume(consumer)))
-        obeying = loop.create_task(load.obey())
-        await asyncio.wait((*tasks, obeying), return_when=asyncio.FIRST_COMPLETED)
+        commands = loop.create_task(load.execute())
+        await asyncio.wait((*tasks, commands), return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             if task.done() and not load.ended:
                 task.result()
             task.cancel()
-        await obeying
+        await commands
         await asyncio.gather(*tasks, return_exceptions=True)
 
 

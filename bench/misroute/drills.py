@@ -65,8 +65,9 @@ class Drills:
     ) -> None:
         self._board = board
         self._names = {node_id: f"{folder.name}-{node_id}" for node_id in NODES}
-        self.side: Side = make(folder, {node_id: board.add_line(name) for node_id, name in self._names.items()})
-        self._ports = cast(RoutedOurs | RoutedKafka, self.side).client_ports
+        side = make(folder, {node_id: board.add_line(name) for node_id, name in self._names.items()})
+        self.side: Side = side
+        self._ports = side.client_ports
         self._command = command
         self._client: LoadClient | None = None
         self._leaders: dict[int, int] = {}

@@ -57,12 +57,14 @@ def drill_rows(board: SwitchboardThread, folder: Path, plan: Plan) -> Iterator[R
         sides = Interleaved(ours, _java(board, folder / "kafka", stack))
         sides.measure(partial(Drills.warm, drills=plan.warm, seconds=plan.seconds), 1)
         rounds = sides.measure(partial(Drills.measure, drills=plan.drills, seconds=plan.seconds), plan.rounds)
-        measured = [side for side in (ours, sides.reference) if side is not None]
-        for side in measured:
-            side.finish()
-        yield from _recovery_rows(ours, sides.reference, rounds, plan)
-        for side in measured:
-            yield _beside_row(side)
+        ours.finish()
+        java = sides.reference
+        if java is not None and not _finishes(java):
+            java = None
+        yield from _recovery_rows(ours, java, rounds, plan)
+        yield _beside_row(ours)
+        if java is not None:
+            yield _beside_row(java)
 
 
 def _java(board: SwitchboardThread, folder: Path, stack: ExitStack) -> Drills | None:
@@ -75,6 +77,16 @@ def _java(board: SwitchboardThread, folder: Path, stack: ExitStack) -> Drills | 
         print(f"the Java client was not measured: {error}", flush=True)
         return None
     return java
+
+
+def _finishes(java: Drills) -> bool:
+    """Whether the Java client came to an end; without one its figures do not count."""
+    try:
+        java.finish()
+    except (OSError, RuntimeError) as error:
+        print(f"the Java client was not measured: {error}", flush=True)
+        return False
+    return True
 
 
 def _recovery_rows(ours: Drills, java: Drills | None, rounds: Mapping[str, Rounds], plan: Plan) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_END_S = 60.0
+_END_S = 180.0
 Name = tuple[int, int]  # partition and number of a record
 
 

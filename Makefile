@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction ecosystem bench-fixture trace-leadership doctor-stories docs tour chaos fuzz words mutants clean
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour chaos fuzz words mutants clean
 .PHONY: dist dist-test pythons
 .DEFAULT_GOAL := help
 
@@ -84,6 +84,9 @@ bench-transactions: $(STAMP)  ## transactions and fetches of committed records b
 
 bench-compaction: $(STAMP)  ## processor time of the log cleaner beside Apache Kafka 4.4, produce beside it (4 minutes; needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.compaction $(if $(QUICK),--quick) $(if $(SAVE),--save)
+
+bench-misroute: $(STAMP)  ## 200 misroutes of 200 ms, our client and the Java client 4.4.0; the doctor's time, and that of a first test (8 minutes; needs mvn and Java): QUICK=1 SAVE=1
+	$(BIN)/python -m bench.misroute $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
 bench-fixture: $(STAMP)  ## from the request for a cluster of the test kit to its first acknowledged record; printed only
 	$(BIN)/python -m bench.fixture

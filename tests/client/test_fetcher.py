@@ -328,3 +328,21 @@ async def without_rejection(consumer: Consumer) -> list[ConsumedRecord]:
         return await consumer.poll(timeout_ms=1_000)
     except VersionUnsupported:
         return []
+
+
+@pytest.mark.spec("R6")
+def test_a_route_that_is_right_again_is_used_at_once_and_not_after_the_retry_backoff() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        consumer = Consumer(client)
+        await client.topic("t2")
+        board.swap("2", "3")
+        await consumer.assign({TopicPartition("t2", 0): 0})
+        reading = asyncio.ensure_future(consumer.poll(timeout_ms=45_000))
+        await until_true(lambda: client.metrics()["quarantined-node-count"] == 1)
+        cluster.topics["t2"][0].append(encode_batch([Record(value=b"x")]))
+        await board.restore()
+        async with asyncio.timeout(40):
+            assert [record.value for record in await reading] == [b"x"]
+        await consumer.close()
+
+    with_client(test, retry_backoff_ms=50_000, retry_backoff_max_ms=50_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from signalbox.client.admin import AdminClient
 from signalbox.testing.cluster import Cluster
 from signalbox.testing.faults import SwapAddresses
 from signalbox.testing.kafka_cluster.kafka_cluster import ClusterPool, KafkaCluster
+from signalbox.testing.pytest_plugin import import_quickly
 from tests.testing.faults.probes import node_at
 
 pytestmark = [pytest.mark.spec("R7"), pytest.mark.system]
@@ -157,3 +159,14 @@ def test_it(kafka_cluster, kafka_topic, number, worker_id):
     assert kafka_cluster.topics.leaders(kafka_topic) == {0: 1}
 """
     assert "4 passed" in run_suite(tmp_path, suite, "--kafka-brokers=1", "-n", "2")
+
+
+def test_imports_are_made_without_garbage_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "imported_by_the_plugin.py").write_text("import gc\n\ncollected = gc.isenabled()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert gc.isenabled()
+    assert import_quickly("imported_by_the_plugin").collected is False
+    assert gc.isenabled()
+    with pytest.raises(ImportError):
+        import_quickly("signalbox.no_such_module")
+    assert gc.isenabled()

@@ -26,12 +26,14 @@ class ConnectFailed(ClientFailure):
 
 
 class ConnectionLost(ClientFailure):
-    """The connection ended while a request was in flight; whether the broker executed the request is unknown."""
+    """The connection ended while a request was in flight; whether the broker executed the request is unknown.
+    `closed_here`: this client closed it, because it starts over or the node has another address."""
 
-    def __init__(self, address: Address, reason: str) -> None:
+    def __init__(self, address: Address, reason: str, *, closed_here: bool = False) -> None:
         super().__init__(f"connection to {address} lost: {reason}")
         self.address = address
         self.reason = reason
+        self.closed_here = closed_here
 
 
 class PeerBroke(ConnectFailed):

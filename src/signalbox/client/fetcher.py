@@ -20,7 +20,7 @@ from signalbox.client.client_metrics import Measure
 from signalbox.client.cluster.metadata_updater import MetadataUpdater
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Purpose
-from signalbox.client.failures import ClientFailure
+from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, NoUsableNode
 from signalbox.client.fetch_exchange import fetch_request, records_in, rows_by_partition
 from signalbox.client.fetched_records import FetchedRecords
 from signalbox.client.rejections import is_final, rejection_of, topic_rejection
@@ -191,8 +191,9 @@ class Fetcher:
                     self._fail(error, [partition])
         except Exception as error:
             left = self._left_of(fetch, offsets)
-            for partition in left:
-                self._back_off(partition, fetch.leader_id)
+            if not _is_of_view(error):
+                for partition in left:
+                    self._back_off(partition, fetch.leader_id)
             if _must_be_raised(error):
                 self._fail(error, left)
             else:
@@ -243,6 +244,13 @@ class Fetcher:
 def _must_be_raised(error: Exception) -> bool:
     """Whether `poll` raises the failure of a fetch: a defect that was silent would stop the reads."""
     return not isinstance(error, ClientFailure) or is_final(error)
+
+
+def _is_of_view(error: Exception) -> bool:
+    """Whether the partitions go on as soon as their node is usable again, which has a backoff of its own."""
+    if isinstance(error, ConnectionLost):
+        return error.closed_here
+    return isinstance(error, ConnectFailed | NoUsableNode)
 
 
 def _has_moved(fetch: _Fetch, leader_id: int | None) -> bool:

@@ -1,17 +1,20 @@
 """Fixtures for any test suite: after signalbox is installed, pytest finds them by its entry point.
 
 Nothing but pytest is imported before a fixture is used: a test suite that uses none of them pays for this file only.
+The imports themselves are most of the time of the first test, so they are made without garbage collection.
 The plugin changes no handler and no level of `logging`.
 """
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import re
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -44,9 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def kafka_clusters() -> Iterator[ClusterPool]:
     """Clusters that are shared by the whole session, one for each set of options: `kafka_clusters.get(brokers=1)`."""
-    from signalbox.testing.kafka_cluster.kafka_cluster import ClusterPool
-
-    with ClusterPool() as pool:
+    with import_quickly(_MODULE).ClusterPool() as pool:
         yield pool
 
 
@@ -87,9 +88,7 @@ def kafka_topic(request: pytest.FixtureRequest, kafka_cluster: KafkaCluster) -> 
 @pytest.fixture(scope="session")
 def signalbox_cluster() -> Iterator[Cluster]:
     """Three brokers in this process, shared by the whole test session, without a switchboard."""
-    from signalbox.testing.cluster import Cluster
-
-    with Cluster(brokers=3) as cluster:
+    with import_quickly("signalbox.testing.cluster").Cluster(brokers=3) as cluster:
         yield cluster
 
 
@@ -124,7 +123,17 @@ def _options(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 def _new_cluster(options: dict[str, Any]) -> KafkaCluster:
-    from signalbox.testing.kafka_cluster.cluster_options import ClusterOptions
-    from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
+    kit = import_quickly(_MODULE)
+    cluster: KafkaCluster = kit.KafkaCluster(kit.ClusterOptions.of(options))
+    return cluster
 
-    return KafkaCluster(ClusterOptions.of(options))
+
+def import_quickly(module: str) -> Any:
+    """The module. Collections would go through all that is imported, several times: a quarter of the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(module)
+    finally:
+        if collects:
+            gc.enable()

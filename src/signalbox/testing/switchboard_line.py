@@ -75,7 +75,11 @@ class Line:
     async def listen(self) -> None:
         assert self._sock is not None, "a line listens once per socket"
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: Relay(self), sock=self._sock)
+        self._server = await loop.create_server(self.new_relay, sock=self._sock)
+
+    def new_relay(self) -> Relay:
+        """The relay of the next connection; a line that watches its connections has another kind."""
+        return Relay(self)
 
     async def stop_listening(self) -> None:
         server, self._server, self._sock = self._server, None, None

@@ -18,10 +18,10 @@ Result = TypeVar("Result")
 class SwitchboardThread:
     """`with SwitchboardThread() as board:`; the methods are Switchboard's."""
 
-    def __init__(self) -> None:
+    def __init__(self, board: Switchboard | None = None) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="switchboard", daemon=True)
-        self._board = Switchboard()
+        self._board = board or Switchboard()
 
     def reach_brokers_at(self, kit_bootstrap: str) -> None:
         """Sets `kit_bootstrap`."""

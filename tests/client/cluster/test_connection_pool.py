@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from signalbox.client.cluster.connection_pool import ConnectionPool
+from signalbox.client.connection.connection import connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address, Identity, Node, Purpose
 from signalbox.client.failures import ConnectFailed
@@ -104,5 +105,23 @@ def test_after_the_end_no_attempt_to_connect_is_under_way() -> None:
         assert attempts == []
         with pytest.raises(ConnectFailed, match="cancelled while connecting"):
             await waiting
+
+    with_pool(test)
+
+
+def test_a_connection_of_a_probe_is_kept_unless_there_is_one() -> None:
+    async def test(cluster: LoopbackCluster, pool: ConnectionPool, node: Node) -> None:
+        with pytest.raises(ConnectFailed):
+            await pool.get(Node(1, Address("127.0.0.1", 1)))
+        loop = asyncio.get_running_loop()
+        assert pool.backing_off(1, loop.time())
+        probed, other = [await connect(node.address, ConnectionSettings(), Identity("cluster-A", 1)) for _ in range(2)]
+        pool.keep(1, probed)
+        assert not pool.backing_off(1, loop.time())
+        assert await pool.get(node) is probed
+        pool.keep(1, other)
+        assert await pool.get(node) is probed
+        assert not other.is_open
+        assert pool.metrics()["connection-count"] == 1
 
     with_pool(test)

@@ -246,3 +246,23 @@ def test_the_end_of_the_client_ends_calls_and_attempts_to_connect() -> None:
         released.set()
 
     with_client(test, connect_timeout_ms=50_000, allow_auto_create_topics=True)
+
+
+def test_a_topic_that_is_requested_while_the_client_bootstraps_waits_for_no_backoff() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        asked, may_respond = asyncio.Event(), asyncio.Event()
+
+        async def wait(request: Any, version: int) -> Any:
+            asked.set()
+            await may_respond.wait()
+            return cluster.brokers[1].metadata(request)
+
+        cluster.brokers[1].scripts[ApiKey.METADATA] = wait
+        await asked.wait()
+        topic = asyncio.create_task(client.topic("t1"))
+        await until_true(lambda: "t1" in client.metadata_updater.topics)
+        may_respond.set()
+        async with asyncio.timeout(40):
+            assert (await topic).name == "t1"
+
+    with_client(test, size=1, retry_backoff_ms=50_000, retry_backoff_max_ms=50_000)

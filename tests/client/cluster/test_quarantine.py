@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from signalbox.client.cluster.quarantine import FORGET_AFTER_MS, Quarantine
@@ -10,19 +12,23 @@ pytestmark = pytest.mark.spec("R6")
 ROUTE, OTHER = (1, Address("h", 1)), (2, Address("h", 2))
 
 
-def test_probes_come_quickly_at_first_and_then_at_the_interval() -> None:
+def test_probes_come_quickly_at_first_then_after_an_eighth_of_the_outage_and_at_last_at_the_interval() -> None:
     quarantine = Quarantine(max_probe_interval_ms=500)
-    quarantine.note_rejection(ROUTE, 0)
+    quarantine.note_rejection(ROUTE, 1_000)
     assert not quarantine.holds(ROUTE)
-    now, gaps = 0.0, list[float]()
-    for _ in range(7):
+    now, gaps = 1_000.0, list[float]()
+    while now < 7_000:
         quarantine.add(ROUTE, now)
         at = quarantine.routes[ROUTE].probe_at_ms
         assert quarantine.due_probes(at - 1) == []
         assert quarantine.due_probes(at) == [ROUTE]
         gaps.append(at - now)
         now = at
-    assert gaps == [50, 100, 200, 400, 500, 500, 500]
+    assert gaps[:9] == [25] * 9, "200 ms and the next probe"
+    assert gaps[9] == 225 / 8
+    assert all(later == pytest.approx(9 / 8 * sooner) for sooner, later in itertools.pairwise(gaps[9:-5]))
+    assert gaps[-4:] == [500] * 4
+    assert len(gaps) < 45, "few probes, although the first ones come quickly"
 
 
 def test_a_bootstrap_server_is_tried_at_once_and_then_1_2_4_up_to_60_seconds_apart() -> None:
@@ -41,7 +47,7 @@ def test_the_next_event_is_the_earlier_of_probe_and_seed() -> None:
     quarantine.add(ROUTE, 0)
     assert quarantine.next_event_ms() == 0
     quarantine.take_seed_refresh(0)
-    assert quarantine.next_event_ms() == 50
+    assert quarantine.next_event_ms() == 25
 
 
 def test_a_route_missing_in_metadata_is_removed_and_a_verified_one_released() -> None:
@@ -70,6 +76,6 @@ def test_a_probe_that_is_under_way_is_not_due() -> None:
     quarantine.probe_begun(ROUTE)
     assert (quarantine.due_probes(1e9), quarantine.next_event_ms()) == ([], 1_000), "the next request to a seed"
     quarantine.add(ROUTE, 2_000)
-    assert quarantine.routes[ROUTE].probe_at_ms == 2_100
-    quarantine.postpone_probe(ROUTE, 2_100)
-    assert (quarantine.due_probes(2_599), quarantine.due_probes(2_600)) == ([], [ROUTE])
+    assert quarantine.routes[ROUTE].probe_at_ms == 2_250
+    quarantine.postpone_probe(ROUTE, 2_250)
+    assert (quarantine.due_probes(2_749), quarantine.due_probes(2_750)) == ([], [ROUTE])

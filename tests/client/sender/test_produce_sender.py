@@ -216,3 +216,48 @@ def test_records_fail_when_the_client_is_closed_before_its_producer() -> None:
                 await producer.send("t1", b"y")
 
     with_client(test)
+
+
+LATER = {"retry_backoff_ms": 50_000, "retry_backoff_max_ms": 50_000}
+
+
+@pytest.mark.spec("R6")
+def test_a_route_that_is_right_again_is_used_at_once_and_not_after_the_retry_backoff() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        async with Producer(client, ProducerSettings(linger_ms=0)) as producer:
+            await (await producer.send("t2", b"before"))
+            board.swap("2", "3")
+            pool = client.metadata_updater.pool
+            await until_true(lambda: not any(key.node_id == 2 for key, _ in pool.connections()))
+            waiting = await producer.send("t2", b"during")
+            await until_true(lambda: client.metrics()["quarantined-node-count"] == 1)
+            assert client.rebootstraps == 1
+            await board.restore()
+            async with asyncio.timeout(40):
+                assert (await waiting).offset == 1
+
+    with_client(test, **LATER)
+
+
+@pytest.mark.spec("R6")
+def test_a_request_that_a_rebootstrap_interrupts_is_repeated_as_soon_as_the_leader_is_known_again() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        broker, received = cluster.brokers[1], asyncio.Event()
+
+        async def append_and_stall(request: Any, version: int) -> None:
+            broker.produce(request)
+            received.set()
+            await asyncio.Event().wait()
+
+        async with Producer(client, ProducerSettings(linger_ms=0)) as producer:
+            await (await producer.send("t1", b"before"))
+            broker.scripts[ApiKey.PRODUCE] = append_and_stall
+            waiting = await producer.send("t1", b"interrupted")
+            await received.wait()
+            del broker.scripts[ApiKey.PRODUCE]
+            updater = client.metadata_updater
+            updater.note_misroute(client.view.nodes[2], updater.rebootstrap.generation)
+            async with asyncio.timeout(40):
+                assert (await waiting).offset == 1, "once"
+
+    with_client(test, **LATER)

@@ -6,6 +6,7 @@ Node 3 and its address have no faults. The faults end before the run does, so th
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from random import Random
@@ -49,6 +50,7 @@ class Story:
         self.consumed: list[ConsumedRecord] = []
         self.overruns_s: list[float] = []
         self.faults: list[str] = []
+        self._elsewhere = itertools.cycle([self.foreign, self.cluster])
         self.rounds = self.rebootstraps = 0
         self._rounds_now = 0
         for number, cluster in ((0, self.cluster), (10, self.foreign)):
@@ -160,8 +162,8 @@ class Story:
         self._sever_all()
 
     def _misroute(self, node_id: int) -> None:
-        clusters = self.random.choice([self.cluster, self.foreign])
-        self.routes[node_id].broker = self.random.choice(list(clusters.brokers.values()))
+        cluster = next(self._elsewhere)
+        self.routes[node_id].broker = self.random.choice(list(cluster.brokers.values()))
         self._sever(node_id)
 
     def _swallow(self, node_id: int) -> None:

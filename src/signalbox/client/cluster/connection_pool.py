@@ -78,12 +78,24 @@ class ConnectionPool:
             self._counts.failed_authentications += isinstance(failure, AuthenticationRejected)
             backoff.until = asyncio.get_running_loop().time() + backoff.grow() / 1000
             raise
-        self._backoffs.pop(node.node_id, None)
+        self._add(key, connection)
+        return connection
+
+    def keep(self, node_id: int, connection: ClientConnection) -> None:
+        """Use a connection that was opened elsewhere, for requests to its node. It is closed if there is one."""
+        key = ConnectionKey(node_id, Purpose.REQUESTS)
+        ready = self._open.get(key)
+        if key in self._opening or (ready is not None and ready.is_open):
+            connection.close("there is another connection")
+        else:
+            self._add(key, connection)
+
+    def _add(self, key: ConnectionKey, connection: ClientConnection) -> None:
+        self._backoffs.pop(key.node_id, None)
         self._open[key] = connection
         self._counts.created += 1
         self._alive.add(connection)
         connection.on_closed(lambda: self._ended(connection))
-        return connection
 
     def _ended(self, connection: ClientConnection) -> None:
         self._counts.closed += 1

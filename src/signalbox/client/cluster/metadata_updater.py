@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
-from contextlib import aclosing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import aclosing, contextmanager
 from math import inf
 
 from signalbox.client.client_settings import ClientSettings
@@ -56,11 +56,12 @@ class MetadataUpdater:
         self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
+        self._watchers: set[Callable[[], None]] = set()
         self._refresh_at = 0.0
         self._refreshed_at = -inf  # when Metadata was applied last
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)  # ms
         self._round_robin = 0
-        self._probes = QuarantineProbes(self.rebootstrap, connections, self._probed)
+        self._probes = QuarantineProbes(self.rebootstrap, connections, self.pool.keep, self._probed)
         self._task = self._loop.create_task(self._run(), name="metadata updater")
         self._task.add_done_callback(_report_death)
 
@@ -78,6 +79,15 @@ class MetadataUpdater:
         except TimeoutError:
             return False
         return True
+
+    @contextmanager
+    def watching(self, watcher: Callable[[], None]) -> Iterator[None]:
+        """Inside this context `watcher` is called when the view has changed."""
+        self._watchers.add(watcher)
+        try:
+            yield
+        finally:
+            self._watchers.discard(watcher)
 
     def refresh_soon(self, topics: Iterable[str] = ()) -> None:
         """Request Metadata as soon as the retry backoff allows; `topics` are requested from now on. After a response
@@ -252,12 +262,17 @@ class MetadataUpdater:
             self.final_failure = None
             self._backoff.reset()
             self._refreshed_at = self._loop.time()
-            is_due = self._wants_all_topics and not self.has_all_topics  # asked for while this request was in flight
+            is_due = self._wants_more_than(request)  # asked for while this request was in flight
             self._refresh_at = self._loop.time() + (0 if is_due else self.settings.metadata_max_age_ms / 1000)
             self._notify()
         else:
             self._execute(action)
         return action
+
+    def _wants_more_than(self, request: MetadataRequest) -> bool:
+        if request.topics is None:
+            return False
+        return self._wants_all_topics or not self.topics <= {topic.name for topic in request.topics}
 
     def _retry_later(self) -> None:
         self._refresh_at = self._loop.time() + self._backoff.grow() / 1000
@@ -290,6 +305,8 @@ class MetadataUpdater:
         """Wake all calls that wait for the view."""
         self._changed.set()
         self._changed = asyncio.Event()
+        for watcher in tuple(self._watchers):
+            watcher()
 
 
 def _report_death(task: asyncio.Task[None]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from signalbox.client.cluster.quarantine import Route
 from signalbox.client.cluster.rebootstrap import Rebootstrap
-from signalbox.client.connection.connection import connect
+from signalbox.client.connection.connection import ClientConnection, connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.failures import ClientFailure, Misrouted
 
@@ -23,13 +23,19 @@ MAX_PROBES = 16
 
 
 class QuarantineProbes:
-    """`on_probed(verified)` is called when a probe has ended."""
+    """`keep(node id, connection)` takes over the connection of a probe that reached its node: the next request needs
+    no other one. `on_probed(verified)` is called when a probe has ended."""
 
     def __init__(
-        self, rebootstrap: Rebootstrap, settings: ConnectionSettings, on_probed: Callable[[bool], None]
+        self,
+        rebootstrap: Rebootstrap,
+        settings: ConnectionSettings,
+        keep: Callable[[int, ClientConnection], None],
+        on_probed: Callable[[bool], None],
     ) -> None:
         self._rebootstrap = rebootstrap
         self._settings = settings
+        self._keep = keep
         self._on_probed = on_probed
         self._probes: dict[Route, asyncio.Task[None]] = {}
 
@@ -66,16 +72,25 @@ class QuarantineProbes:
                 log.warning("Probe of node %d at %s failed unexpectedly", node_id, address, exc_info=True)
             self._still_wrong(route, isinstance(failure, Misrouted))
         else:
-            connection.close("the probe is over")
             if connection.verified:
                 verified = True
-                log.warning("Node %d is reachable at %s again", node_id, address)
-                self._rebootstrap.route_verified(route)
+                self._verified(route, connection)
             else:
+                connection.close("the probe is over")
                 self._still_wrong(route, rejected=False)
         finally:
             self._probes.pop(route, None)
             self._on_probed(verified)
+
+    def _verified(self, route: Route, connection: ClientConnection) -> None:
+        node_id, address = route
+        log.warning("Node %d is reachable at %s again", node_id, address)
+        is_current = self._rebootstrap.quarantine.holds(route)
+        self._rebootstrap.route_verified(route)
+        if is_current and connection.identity == self._rebootstrap.identity_of(node_id):
+            self._keep(node_id, connection)
+        else:  # the client has started over, or has other addresses
+            connection.close("the probe is over")
 
     def _still_wrong(self, route: Route, rejected: bool) -> None:
         """Schedule the next probe. A route that is no longer quarantined (Metadata changed) needs none."""

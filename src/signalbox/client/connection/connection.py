@@ -118,7 +118,7 @@ class ClientConnection:
 
     def close(self, reason: str = "closed by us") -> None:
         """Close the connection; requests in flight fail with ConnectionLost."""
-        self._stream.fail(ConnectionLost(self.address, reason))
+        self._stream.fail(ConnectionLost(self.address, reason, closed_here=True))
 
     async def shake_hands(self) -> None:
         """ApiVersions and SASL, before anything else is sent."""

@@ -15,6 +15,7 @@ from signalbox.client.failures import (
     ChannelClosed,
     ClientFailure,
     ConnectFailed,
+    ConnectionLost,
     DeadlinePassed,
     NoUsableNode,
     VersionUnsupported,
@@ -51,6 +52,7 @@ class ProduceSender:
         self._ids = ProducerIds(client)
         self._transaction = TransactionBatches(transactions, queues) if transactions is not None else None
         self._wake = asyncio.Event()
+        self._view_changed = False
         self._flushes = 0
         self.metrics = ProducerMetrics()
         self._requests: dict[int, asyncio.Task[None]] = {}
@@ -81,7 +83,8 @@ class ProduceSender:
 
     async def _run(self) -> None:
         try:
-            await self._send_batches()
+            with self._client.metadata_updater.watching(self._note_view):
+                await self._send_batches()
         except Exception as error:  # the client was closed, or a defect: records must not wait for ever
             self.failure = ChannelClosed(f"the producer cannot send any more: {error}")
             self.failure.__cause__ = error
@@ -96,6 +99,7 @@ class ProduceSender:
             self._wake.clear()
             now = loop.time()
             self._expire(now)
+            self._retry_where_usable()
             for batch in self._transaction.drop_unsent() if self._transaction is not None else ():
                 self.metrics.failed(batch)
             self._note_obtained()
@@ -124,11 +128,27 @@ class ProduceSender:
                 continue
             if leader_id is None or not metadata_updater.is_usable(metadata_updater.view.nodes[leader_id]):
                 queue.retry_at = now + self._client.settings.retry_backoff_ms / 1000
+                queue.waits_for_leader = True
                 queue.batches[0].last_failure = self._why_not(queue.partition, leader_id)
                 metadata_updater.refresh_soon([queue.partition.topic])
             elif leader_id not in self._requests:
                 ready.setdefault(leader_id, []).append((queue, queue.batches[0]))
         return ready
+
+    def _note_view(self) -> None:
+        self._view_changed = True
+        self._wake.set()
+
+    def _retry_where_usable(self) -> None:
+        """After a change of the view: a leader that is usable again gets at once what could not be sent to it."""
+        if not self._view_changed:
+            return
+        self._view_changed = False
+        metadata_updater = self._client.metadata_updater
+        for queue in self._queues.values():
+            leader_id = metadata_updater.view.leader_of(queue.partition) if queue.waits_for_leader else None
+            if leader_id is not None and metadata_updater.is_usable(metadata_updater.view.nodes[leader_id]):
+                queue.retry_at = 0.0
 
     @property
     def _is_flushing(self) -> bool:
@@ -219,7 +239,7 @@ class ProduceSender:
         placed = [row for row in sending if row[0].place(row[1], identity) and self._is_encoded(*row)]
         for queue, batch in placed:
             batch.attempts += 1
-            queue.in_flight = True
+            queue.in_flight, queue.waits_for_leader = True, False
         if placed:
             self._requests[node_id] = asyncio.get_running_loop().create_task(self._send(node_id, placed))
 
@@ -260,7 +280,9 @@ class ProduceSender:
         retriable = not is_final(failure)
         for queue, batch in sending:
             batch.last_failure = failure
-            if not isinstance(failure, _NEVER_SENT):
+            never_sent = isinstance(failure, _NEVER_SENT)
+            queue.waits_for_leader = never_sent or (isinstance(failure, ConnectionLost) and failure.closed_here)
+            if not never_sent:
                 batch.maybe_appended = True
             if retriable:
                 self._back_off(queue, batch)

@@ -116,6 +116,7 @@ class PartitionQueue:
         self.batches: deque[ProducerBatch] = deque()
         self.in_flight = False
         self.retry_at = 0.0
+        self.waits_for_leader = False  # until `retry_at`, or until the view of the cluster has a usable leader
         self.identity: ProducerIdentity | None = None
         self.spent_producer_id = -1
         self.next_sequence = 0

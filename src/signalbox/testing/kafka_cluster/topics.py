@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
@@ -12,7 +13,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.protocol.messages.metadata import MetadataRequest
 
 _TIMEOUT_S = 60.0
-_PAUSE_S = 0.005
+_PAUSE_S = 0.002
 
 
 class Topics:
@@ -31,19 +32,26 @@ class Topics:
             for partition in range(partitions)
         }
         new = NewTopic(name=name, assignments=assignments)
-        results = self._client.call(self._client.admin.create_topics, [new])
-        results[name].raise_for_error()
-        deadline = time.monotonic() + _TIMEOUT_S
-        for node_id in [node.node_id for node in self._client.call(self._client.admin.describe_cluster).nodes]:
-            while not self._is_in_metadata_of(node_id, name):
-                if time.monotonic() > deadline:
-                    raise RuntimeError(f"broker {node_id} does not have the topic {name} after {_TIMEOUT_S:.0f} s")
-                time.sleep(_PAUSE_S)
+        self._client.call(self._create, new)
 
-    def _is_in_metadata_of(self, node_id: int, name: str) -> bool:
+    async def _create(self, new: NewTopic) -> None:
+        admin = self._client.admin
+        results, cluster = await asyncio.gather(admin.create_topics([new]), admin.describe_cluster())
+        results[new.name].raise_for_error()
+        await asyncio.gather(*(self._until_shown(node.node_id, new.name) for node in cluster.nodes))
+
+    async def _until_shown(self, node_id: int, name: str) -> None:
+        """Waits until the topic is in the Metadata of a broker."""
+        deadline = time.monotonic() + _TIMEOUT_S
+        while not await self._is_in_metadata_of(node_id, name):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"broker {node_id} does not have the topic {name} after {_TIMEOUT_S:.0f} s")
+            await asyncio.sleep(_PAUSE_S)
+
+    async def _is_in_metadata_of(self, node_id: int, name: str) -> bool:
         topics = [MetadataRequest.MetadataRequestTopic(name=name)]
         request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
-        response = self._client.call(self._client.admin.client.request, node_id, request)
+        response = await self._client.admin.client.request(node_id, request)
         rows = [row.error_code for topic in response.topics for row in (topic, *topic.partitions)]
         return bool(response.topics) and not any(rows)
 

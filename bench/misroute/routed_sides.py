@@ -11,8 +11,8 @@ from pathlib import Path
 from bench.kafka.apache import ApacheKafka
 from bench.kafka.sides import RETENTION, Address, Ours, Side
 from signalbox.testing.free_ports import free_ports
-from signalbox.testing.kafka_cluster.cluster_options import ClusterOptions
-from signalbox.testing.kafka_cluster.listener_properties import LISTENERS, of_all, of_broker
+from signalbox.testing.kafka_cluster.cluster_options import OWN_LISTENERS, ClusterOptions
+from signalbox.testing.kafka_cluster.listener_properties import of_all, of_broker
 from signalbox.testing.process_cluster import ProcessCluster
 
 NODES = (1, 2, 3)
@@ -29,16 +29,16 @@ class RoutedOurs(Ours):
 
     def __init__(self, folder: Path, advertised: Mapping[int, Address]) -> None:
         Side.__init__(self)
-        ports = free_ports(len(LISTENERS) * len(NODES))
+        ports = free_ports(len(OWN_LISTENERS) * len(NODES))
         self._ports = {
-            node_id: dict(zip(LISTENERS, ports[index :: len(NODES)], strict=True))
+            node_id: dict(zip(OWN_LISTENERS, ports[index :: len(NODES)], strict=True))
             for index, node_id in enumerate(NODES)
         }
         self._cluster = ProcessCluster(
             folder,
             len(NODES),
             overrides={**RETENTION, **of_all(ClusterOptions(), None)},
-            per_broker={node_id: of_broker(self._ports[node_id], advertised[node_id]) for node_id in NODES},
+            per_broker={node_id: of_broker(self._ports[node_id], {"CLIENT": advertised[node_id]}) for node_id in NODES},
         )
 
     def launch(self) -> None:

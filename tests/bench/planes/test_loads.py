@@ -16,5 +16,6 @@ def test_loads_with_calls_that_cannot_be_cut_have_the_wide_bounds() -> None:
         "fetches of 1 MB that are not in the page cache",
         "TLS handshakes",
         "topics of 100 partitions created and deleted",
+        "the log cleaner",
     }
     assert all(kind.bounds == NARROW for kind in kinds() if kind.bounds != WIDE)

@@ -116,7 +116,13 @@ class Session:
 
     def _popen(self, script: str, output: IO[str] | int = subprocess.PIPE) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            ["bash", "-c", script],
+            [
+                "env",
+                "--default-signal=INT",
+                "bash",
+                "-c",
+                script,
+            ],  # a shell ignores it in what it runs in the background
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +61,14 @@ def test_a_command_of_the_foreground_runs_until_ctrl_c(session: Session, tmp_pat
     [(command, ended)] = session.interrupt()
     assert (command, ended.printed, ended.exit_code) == ("signalbox up x:1", "bootstrap.servers=x:1\nstopped\n", 0)
     assert session.interrupt() == []
+
+
+def test_ctrl_c_is_not_ignored_in_a_job_of_the_background(session: Session) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert session.run("trap -p INT").printed == ""
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_command_of_the_foreground_that_ends_gives_its_exit_code(session: Session) -> None:

@@ -35,3 +35,14 @@ def test_the_same_failure_is_logged_once_per_interval(caplog: pytest.LogCaptureF
         ("WARNING", name),
         ("INFO", "Connection failed (there): connection to h:1 lost: hung up"),
     ]
+
+
+def test_a_connection_that_a_stopping_node_closes_is_ordinary_and_one_more_is_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    connect_log = ConnectLog("there", lambda: 0.0)
+    closed = ConnectFailed(ADDRESS, "api-versions", "the peer closed the connection")
+    with caplog.at_level(logging.DEBUG):
+        for _ in range(3):
+            connect_log.failed(closed)
+    assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]

@@ -42,7 +42,7 @@ def tcp(code: int) -> ConnectFailed:
         (ConnectFailed(WHERE, "api-versions", "TLS failed: certificate"), "api-versions", Fault.CLIENT_CERTIFICATE),
         (PeerBroke(WHERE, "api-versions", "rejected with error 129"), "api-versions", Fault.ALWAYS_REJECTED),
         (PeerBroke(WHERE, "frame", "a frame of 3 bytes"), "frame", Fault.NOT_KAFKA),
-        (AuthenticationRejected(WHERE, "mechanism X is not among the broker's: "), "sasl", Fault.SASL_MISSING),
+        (AuthenticationRejected(WHERE, "the listener has no SASL, so no mechanism X"), "sasl", Fault.SASL_MISSING),
         (AuthenticationRejected(WHERE, "mechanism X is not among the broker's: Y"), "sasl", Fault.SASL_MECHANISM),
         (AuthenticationRejected(WHERE, "Authentication failed"), "sasl", Fault.AUTHENTICATION),
         (ConnectionLost(WHERE, "no answer to request 3 within 5 ms"), "requests", Fault.TIMEOUT),

@@ -12,7 +12,7 @@ def test_the_report_of_a_healthy_listener() -> None:
         "kafka:9092 (SASL_SSL PLAIN): cluster cluster-A, 1 nodes",
         "  ok  broker1:9092  node 1 -> 10.0.0.1 -> node 1  proof A, 1 of 1 connections, 1.0 ms",
         "",
-        "1 addresses in 0.0 s: all right",
+        "1 address in 0.0 s: all right",
     ]
 
 

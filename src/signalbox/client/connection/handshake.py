@@ -152,6 +152,8 @@ def _authenticate(
 
     payload = yield from dialogue.ask("sasl", SaslHandshakeRequest(mechanism=login.mechanism), 1)
     offer = dialogue.decode("sasl", SaslHandshakeResponse, payload, 1)
+    if offer.error_code != Error.NONE and not offer.mechanisms:
+        raise rejected(f"the listener has no SASL, so no mechanism {login.mechanism}")
     if offer.error_code != Error.NONE:
         raise rejected(f"mechanism {login.mechanism} is not among the broker's: {', '.join(offer.mechanisms)}")
     version = ranges.version_for(ApiKey.SASL_AUTHENTICATE)

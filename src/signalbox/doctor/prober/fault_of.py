@@ -82,8 +82,10 @@ def _lost_fault(reason: str, uses_tls: bool) -> Fault:
 
 def _sasl_fault(problem: str) -> Fault:
     """Kafka answers ILLEGAL_SASL_STATE, without mechanisms, where SASL is not enabled."""
+    if "the listener has no SASL" in problem:
+        return Fault.SASL_MISSING
     if "is not among the broker's:" in problem:
-        return Fault.SASL_MISSING if problem.endswith("broker's: ") else Fault.SASL_MECHANISM
+        return Fault.SASL_MECHANISM
     return Fault.AUTHENTICATION
 
 

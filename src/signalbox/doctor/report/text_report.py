@@ -30,7 +30,7 @@ def summary(examination: Examination, findings: list[Finding]) -> str:
     state = "all right" if not errors and not unknown else words
     if state != words and notices:
         state = f"all right, {notices} to know"
-    return f"{addresses} addresses in {examination.duration_ms / 1000:.1f} s: {state}"
+    return f"{addresses} address{'' if addresses == 1 else 'es'} in {examination.duration_ms / 1000:.1f} s: {state}"
 
 
 def _listener(listener: ListenerObservation, findings: list[Finding]) -> list[str]:

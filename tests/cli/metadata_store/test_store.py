@@ -45,6 +45,8 @@ def test_a_cluster_continues_from_its_copy_and_from_its_backup(tmp_path: Path) -
         assert "live brokers (1, 2)" in running.stderr
         backed_up = store("backup", "--from", first, tmp_path / "backup.jsonl")
         assert backed_up.exit_code == 0, backed_up.stderr
+        again = store("backup", "--from", first, tmp_path / "backup.jsonl")
+        assert (again.exit_code, "backup.jsonl exists already" in again.stderr) == (1, True)
     for second, arguments in (
         ("copied.db", ("copy", "--from", first)),
         ("restored.db", ("restore", tmp_path / "backup.jsonl")),

@@ -105,5 +105,7 @@ def _run(work: Coroutine[Any, Any, T], backup_file: Path | None = None) -> T:
         return asyncio.run(work)
     except store_tools.BadBackup as error:
         fail(f"{backup_file}: {error}")
+    except FileExistsError as error:
+        fail(f"{error.filename} exists already: a backup does not overwrite a file, choose another name")
     except store_tools.TOOL_ERRORS as error:
         fail(str(error))

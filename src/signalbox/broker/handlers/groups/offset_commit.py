@@ -8,11 +8,10 @@ it decides about their offsets: a topic that is deleted meanwhile, and perhaps c
 
 from __future__ import annotations
 
-from typing import Any
-
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, as_future
 from signalbox.broker.authorization.authorization import may, require_group
 from signalbox.broker.handlers.groups.group_membership import client_context
+from signalbox.broker.handlers.groups.offset_topics import OffsetTopics
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
@@ -31,8 +30,8 @@ _DeletePartition = OffsetDeleteResponse.OffsetDeleteResponsePartition
 class OffsetCommitHandler:
     def __init__(self, coordinator: GroupCoordinator, cache: MetadataCache, authorizer: Authorizer) -> None:
         self._coordinator = coordinator
-        self._cache = cache
         self._authorizer = authorizer
+        self._topics = OffsetTopics(cache, authorizer, AclOperation.READ, _TOPIC_IDS_FROM)
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
         body: OffsetCommitRequest = request.body
@@ -40,7 +39,7 @@ class OffsetCommitHandler:
         rejected: list[_CommitTopic] = []
         accepted = []
         for topic in body.topics:
-            error = self._name(request, topic)
+            error = self._topics.error(request, topic)
             if error is Error.NONE:
                 accepted.append(topic)
                 continue
@@ -63,17 +62,6 @@ class OffsetCommitHandler:
         response: OffsetCommitResponse = await as_future(committed)
         response.topics += rejected
         return response
-
-    def _name(self, request: ApiRequest, topic: Any) -> Error:
-        """Set the name of a topic that has an id only; returns the error that rejects the topic, or NONE."""
-        if request.header.api_version >= _TOPIC_IDS_FROM:
-            name = self._cache.image.topic_name(topic.topic_id)
-            if name is None:
-                return Error.UNKNOWN_TOPIC_ID
-            topic.name = name
-        if not may(self._authorizer, request.context, AclOperation.READ, topic.name):
-            return Error.TOPIC_AUTHORIZATION_FAILED
-        return Error.NONE
 
 
 class OffsetDeleteHandler:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, as_future
-from signalbox.broker.authorization.authorization import may, require_group
+from signalbox.broker.authorization.authorization import require_group
 from signalbox.broker.handlers.groups.group_membership import client_context
+from signalbox.broker.handlers.groups.offset_topics import OffsetTopics
 from signalbox.common.ids import ZERO_UUID
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache
@@ -30,6 +31,7 @@ class OffsetFetchHandler:
         self._coordinator = coordinator
         self._cache = cache
         self._authorizer = authorizer
+        self._topics = OffsetTopics(cache, authorizer, AclOperation.DESCRIBE, _TOPIC_IDS_FROM)
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._fetch(request)
@@ -79,7 +81,7 @@ class OffsetFetchHandler:
         allowed_topics: list[Any] = []
         rejected: list[Any] = []
         for topic in group_request.topics:
-            error = self._error(request, topic)
+            error = self._topics.error(request, topic)
             if error is Error.NONE:
                 allowed_topics.append(topic)
             else:
@@ -87,22 +89,9 @@ class OffsetFetchHandler:
         group_request.topics = allowed_topics
         return rejected
 
-    def _error(self, request: ApiRequest, topic: Any) -> Error:
-        if request.header.api_version >= _TOPIC_IDS_FROM:
-            name = self._cache.image.topic_name(topic.topic_id)
-            if name is None:
-                return Error.UNKNOWN_TOPIC_ID
-            topic.name = name
-        allowed = may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name)
-        return Error.NONE if allowed else Error.TOPIC_AUTHORIZATION_FAILED
-
     def _filter_response(self, request: ApiRequest, response: Any) -> None:
         """Remove topics that may not be described (after a request for all topics) and set missing topic ids."""
-        response.topics = [
-            topic
-            for topic in response.topics
-            if may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name)
-        ]
+        response.topics = [topic for topic in response.topics if self._topics.may(request, topic.name)]
         for topic in response.topics:
             if getattr(topic, "topic_id", None) == ZERO_UUID:
                 topic.topic_id = self._cache.image.topic_id(topic.name)

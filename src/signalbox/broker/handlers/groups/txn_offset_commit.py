@@ -13,7 +13,8 @@ version 2 COORDINATOR_LOAD_IN_PROGRESS is COORDINATOR_NOT_AVAILABLE: those clien
 from __future__ import annotations
 
 from signalbox.broker.api_request import ApiRequest, HandlerResult
-from signalbox.broker.authorization.authorization import may, require_group, require_transactional_id
+from signalbox.broker.authorization.authorization import require_group, require_transactional_id
+from signalbox.broker.handlers.groups.offset_topics import OffsetTopics
 from signalbox.broker.transactions.transaction_verifier import Errors, ProducerTransaction, TransactionVerifier
 from signalbox.broker.transactions.transactional_produce import ENDING_ERRORS, VerificationSettings
 from signalbox.common.ids import TopicPartition
@@ -49,8 +50,8 @@ class TxnOffsetCommitHandler:
         self._settings = settings
         self._verifier = verifier
         self._coordinator = coordinator
-        self._cache = cache
         self._authorizer = authorizer
+        self._topics = OffsetTopics(cache, authorizer, AclOperation.READ, _TOPIC_IDS_FROM)
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
         body: TxnOffsetCommitRequest = request.body
@@ -59,7 +60,7 @@ class TxnOffsetCommitHandler:
         accepted: list[_Topic] = []
         rejected: list[_TopicResult] = []
         for topic in body.topics:
-            error = self._name(request, topic)
+            error = self._topics.error(request, topic)
             if error is Error.NONE:
                 accepted.append(topic)
             else:
@@ -109,16 +110,6 @@ class TxnOffsetCommitHandler:
 
         self._verifier.verify(transaction, [partition]).then(commit)
         return response
-
-    def _name(self, request: ApiRequest, topic: _Topic) -> Error:
-        """Set the name of a topic that has an id only; returns the error that rejects the topic, or NONE."""
-        if request.header.api_version >= _TOPIC_IDS_FROM:
-            name = self._cache.image.topic_name(topic.topic_id)
-            if name is None:
-                return Error.UNKNOWN_TOPIC_ID
-            topic.name = name
-        allowed = may(self._authorizer, request.context, AclOperation.READ, topic.name)
-        return Error.NONE if allowed else Error.TOPIC_AUTHORIZATION_FAILED
 
 
 def _error_for_version(error: Error, version: int) -> Error:

@@ -23,3 +23,10 @@ def test_a_forwarded_request_keeps_the_hop_beside_the_original() -> None:
     assert (inner.listener_name, inner.connection_id, inner.privileged) == ("REPLICATION", "conn", True)
     assert hop.forwarding_principal is None
     assert (inner.request_type, hop.request_type) == (30, -1)
+
+
+def test_client_software() -> None:
+    context = RequestContext("conn", "CLIENT", SecurityProtocol.PLAINTEXT, "10.0.0.7", b"\x0a\0\0\7")
+    assert context.client_software == ""
+    context.client_software_name, context.client_software_version = "librdkafka", "2.16.1"
+    assert context.client_software == "librdkafka/2.16.1"

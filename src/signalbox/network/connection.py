@@ -284,7 +284,7 @@ class Connection:
             connection_id=context.connection_id,
             client_address=context.client_address,
             client_id=(header.client_id or "") if header else "",
-            client_software=context.client_software_name,
+            client_software=context.client_software,
             principal=str(context.principal),
             api=(row.name if row else f"api {header.api_key}") if header else "",
             api_version=header.api_version if header else -1,

@@ -164,7 +164,7 @@ class ConnectionRegistry:
             connection_id=context.connection_id,
             client_address=context.client_address,
             client_id=(header.client_id or "") if header is not None else "",
-            client_software=context.client_software_name,
+            client_software=context.client_software,
             principal=str(context.principal),
             reason=reason,
             request_bytes=connection.channel.bytes_in,

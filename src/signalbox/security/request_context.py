@@ -60,6 +60,11 @@ class RequestContext:
             return "controller"
         return "control" if self.control_plane else "data"
 
+    @property
+    def client_software(self) -> str:
+        """`name/version`, as the client named itself in ApiVersions 3 or later; "" if it did not."""
+        return f"{self.client_software_name}/{self.client_software_version}" if self.client_software_name else ""
+
     def forwarded(
         self, principal: KafkaPrincipal, client_address: str, client_address_bytes: bytes, request_type: int
     ) -> RequestContext:

@@ -100,7 +100,7 @@ class AuditRollups:
                     connection_id=context.connection_id,
                     client_address=context.client_address,
                     client_id=header.client_id or "",
-                    client_software=f"{context.client_software_name}/{context.client_software_version}",
+                    client_software=context.client_software,
                     principal=str(context.principal),
                     api=api,
                     api_version=header.api_version,

@@ -52,7 +52,7 @@ class AuditingObserver:
             connection_id=context.connection_id,
             client_address=context.client_address,
             client_id=header.client_id or "",
-            client_software=f"{context.client_software_name}/{context.client_software_version}",
+            client_software=context.client_software,
             principal=str(context.principal),
             forwarding_principal=request.forwarded_by or "",
             api=row.api_key.name,

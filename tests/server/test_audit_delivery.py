@@ -31,7 +31,7 @@ async def read_audit_topic(bootstrap: str, expected: int) -> list[dict[str, obje
     found: list[dict[str, object]] = []
     try:
         await consumer.assign({TopicPartition(AUDIT_TOPIC, index): 0 for index in topic.partitions})
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(found) < expected:
                 found += [json.loads(record.value or b"") for record in await consumer.poll(200)]
     finally:

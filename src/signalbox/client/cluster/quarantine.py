@@ -3,7 +3,8 @@
 A permanently misrouted node must not make the whole client rebootstrap again and again (SPEC R6; Java's client does). A
 quarantined route is probed with one cheap ApiVersions, every 25 ms at first and later after an eighth of the time for
 which it has been quarantined, at most 500 ms: an outage of a moment ends with a moment's delay. A bootstrap server is
-asked for a better address at 0, 1, 2, 4 … 60 s. Every other route stays as it is.
+asked for a better address at 0, 1, 2, 4 … 60 s, for all routes together at most once a second: Metadata with new node
+ids each time would otherwise cause a request per round trip. Every other route stays as it is.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Quarantine:
     def __init__(self, max_probe_interval_ms: float = 500.0) -> None:
         self._max_probe_interval_ms = max_probe_interval_ms
         self.routes: dict[Route, RejectedRoute] = {}
+        self._seeds_not_before_ms = -inf
 
     def note_rejection(self, route: Route, now_ms: float) -> RejectedRoute:
         """Record a rejection; an existing entry of the route is updated."""
@@ -90,12 +92,18 @@ class Quarantine:
 
     def take_seed_refresh(self, now_ms: float) -> bool:
         """Whether to ask a bootstrap server for better addresses now. If so, the next time is scheduled."""
+        if now_ms < self._seeds_not_before_ms:
+            return False
         due = [row for row in self.routes.values() if row.quarantined and row.seeds_at_ms <= now_ms]
         for row in due:
             row.seeds_at_ms = now_ms + row.seeds.grow()
+        if due:
+            self._seeds_not_before_ms = now_ms + FIRST_BACKOFF_MS
         return bool(due)
 
     def next_event_ms(self) -> float | None:
         """When the next probe or request to a bootstrap server is due; None without quarantined routes."""
-        times = [min(row.probe_at_ms, row.seeds_at_ms) for row in self.routes.values() if row.quarantined]
-        return min(times, default=None)
+        rows = [row for row in self.routes.values() if row.quarantined]
+        return min(
+            (min(row.probe_at_ms, max(row.seeds_at_ms, self._seeds_not_before_ms)) for row in rows), default=None
+        )

@@ -92,3 +92,13 @@ def test_bootstrap_servers_are_asked_once_a_second_however_many_routes_are_quara
     assert quarantine.next_event_ms() == 1_000
     assert not quarantine.take_seed_refresh(999)
     assert quarantine.take_seed_refresh(1_000)
+
+
+def test_only_so_many_released_routes_are_kept_in_mind() -> None:
+    quarantine = Quarantine()
+    for node_id in range(1_200):
+        quarantine.note_rejection((node_id, Address("h", 1)), 0)
+        quarantine.release((node_id, Address("h", 1)))
+    assert quarantine.routes == {}
+    recurring = [quarantine.note_rejection((node_id, Address("h", 1)), 1).recurs for node_id in range(1_200)]
+    assert recurring == [False] * 200 + [True] * 1_000

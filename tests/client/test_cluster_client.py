@@ -286,6 +286,7 @@ def test_a_dead_node_is_left_out_and_the_others_answer() -> None:
 
 
 @pytest.mark.spec("R5")
+@pytest.mark.spec("R5")
 def test_when_no_node_is_left_the_client_starts_over_and_comes_back() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)

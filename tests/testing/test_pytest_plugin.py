@@ -91,6 +91,23 @@ def test_it(kafka_cluster): pass
     assert "1 error" in output
 
 
+def test_options_of_the_command_line_are_for_tests_that_do_not_say_otherwise(tmp_path: Path) -> None:
+    suite = """
+import pytest
+
+def test_default(kafka_cluster):
+    assert (kafka_cluster.options.brokers, kafka_cluster.options.security) == (1, "SASL_SSL")
+    assert kafka_cluster.topics.leaders("__consumer_offsets") == {}
+
+@pytest.mark.kafka_cluster(security="PLAINTEXT")
+def test_marked(kafka_cluster, kafka_cluster_factory):
+    assert (kafka_cluster.options.brokers, kafka_cluster.options.security) == (1, "PLAINTEXT")
+    assert kafka_cluster_factory(brokers=2).options.security == "SASL_SSL"
+"""
+    output = run_suite(tmp_path, suite, "--kafka-brokers=1", "--kafka-security=SASL_SSL")
+    assert "2 passed" in output, output
+
+
 def test_suites_that_use_no_fixture_import_no_broker_and_keep_their_logging(tmp_path: Path) -> None:
     suite = """
 import logging, sys

@@ -35,6 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--kafka-brokers", type=int, default=3, help="brokers of a cluster whose test does not say how many"
     )
+    group.addoption(
+        "--kafka-security",
+        default="PLAINTEXT",
+        metavar="PROTOCOL",
+        help="security protocol of the clients of a cluster whose test does not say which",
+    )
     group.addoption("--kafka-processes", action="store_true", help="each broker of kafka_cluster is a process")
 
 
@@ -173,7 +179,11 @@ def _clusters(fixtures: dict[str, Any]) -> Iterator[tuple[str, KafkaCluster]]:
 
 def _defaults(request: pytest.FixtureRequest) -> dict[str, Any]:
     options = request.config.option
-    return {"brokers": options.kafka_brokers, "processes": options.kafka_processes}
+    return {
+        "brokers": options.kafka_brokers,
+        "security": options.kafka_security,
+        "processes": options.kafka_processes,
+    }
 
 
 def _options(request: pytest.FixtureRequest) -> dict[str, Any]:

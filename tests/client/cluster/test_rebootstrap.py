@@ -115,6 +115,7 @@ def test_a_second_node_rejected_right_after_a_rebootstrap_is_quarantined_too() -
     assert it.starts_over == 1
 
 
+@pytest.mark.spec("R5")
 def test_starting_over_is_limited_to_0_1_2_4_up_to_60_seconds_apart() -> None:
     it = steady()
     now, starts = 0.0, list[float]()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -44,17 +44,14 @@ class Attacked:
         self.rebootstraps = 0
         prepare(self.cluster)
 
-    def run(self, call: Call, seconds: float = 60.0, **properties: str) -> Attacked:
+    def run(self, call: Call, seconds: float = 60.0, properties: Mapping[str, str] | None = None) -> Attacked:
         with pytest.MonkeyPatch.context() as patch:
             self.network.install(patch)
-            run_virtually(self._run(call, seconds, properties))
+            run_virtually(self._run(call, seconds, properties or {}))
         return self
 
-    async def _run(self, call: Call, seconds: float, properties: dict[str, str]) -> None:
-        keys = {
-            "bootstrap.servers": self.bootstrap,
-            **{key.replace("_", "."): text for key, text in properties.items()},
-        }
+    async def _run(self, call: Call, seconds: float, properties: Mapping[str, str]) -> None:
+        keys = {"bootstrap.servers": self.bootstrap, **properties}
         loop = asyncio.get_running_loop()
         async with ClusterClient(ClientSettings.from_properties(keys)) as client:
             end = loop.time() + seconds

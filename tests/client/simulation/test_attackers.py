@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -33,9 +34,9 @@ pytestmark = pytest.mark.spec("R5", "R6")
 REJECTED = ApiVersionsResponse(error_code=Error.REBOOTSTRAP_REQUIRED)
 PASSWORD = "open-sesame-17"
 LOGIN = {
-    "security_protocol": "SASL_PLAINTEXT",
-    "sasl_mechanism": "PLAIN",
-    "sasl_jaas_config": (
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": (
         f'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="{PASSWORD}";'
     ),
 }
@@ -122,7 +123,7 @@ def test_a_server_that_answers_129_after_the_login_only() -> None:
     with_logins(attacked.cluster)
     for node_id, route in attacked.routes.items():
         route.home = route.broker = attacked.cluster.brokers[node_id]
-    attacked.run(any_node, **LOGIN)
+    attacked.run(any_node, properties=LOGIN)
     check(attacked, attempts=550, requests=2_200)
     assert "ok" not in attacked.results
     assert all(PASSWORD not in text for text in attacked.texts)
@@ -134,9 +135,10 @@ def test_metadata_of_another_cluster_each_time() -> None:
     def prepare(cluster: LoopbackCluster) -> None:
         for broker in cluster.brokers.values():
             broker.compares_identity = False
-            broker.scripts[ApiKey.METADATA] = lambda request, _, broker=broker: _renamed(broker.metadata(request))
+            broker.scripts[ApiKey.METADATA] = partial(renamed, broker)
 
-    def _renamed(response: Any) -> Any:
+    def renamed(broker: LoopbackBroker, request: Any, _: int) -> Any:
+        response = broker.metadata(request)
         response.cluster_id = f"cluster-{next(numbers)}"
         return response
 
@@ -154,9 +156,10 @@ def test_node_ids_that_change_with_each_metadata() -> None:
 
     def prepare(cluster: LoopbackCluster) -> None:
         for broker in cluster.brokers.values():
-            broker.scripts[ApiKey.METADATA] = lambda request, _, broker=broker: _shifted(broker.metadata(request))
+            broker.scripts[ApiKey.METADATA] = partial(shifted, broker)
 
-    def _shifted(response: Any) -> Any:
+    def shifted(broker: LoopbackBroker, request: Any, _: int) -> Any:
+        response = broker.metadata(request)
         shift = 3 * next(numbers)
         for row in response.brokers:
             row.node_id += shift
@@ -250,7 +253,7 @@ def test_a_password_that_the_server_returns_is_not_in_a_failure(caplog: pytest.L
             ),
         )(cluster)
 
-    attacked = Attacked(prepare).run(any_node, **LOGIN)
+    attacked = Attacked(prepare).run(any_node, properties=LOGIN)
     check(attacked, attempts=300, requests=900)
     for text in (*attacked.texts, caplog.text):
         assert PASSWORD not in text

@@ -164,10 +164,11 @@ def _authenticate(
     version = ranges.version_for(ApiKey.SASL_AUTHENTICATE)
     exchange = login.begin()
     try:
-        message: bytes | None = exchange.first()
+        first = exchange.first()
     except TokenUnavailable as error:
         raise ConnectFailed(dialogue.address, "sasl", str(error)) from error
-    secrets = secrets_in(login.mechanism, message)
+    secrets = secrets_in(login.mechanism, first)
+    message: bytes | None = first
     lifetime_ms = 0
     while message is not None:
         payload = yield from dialogue.ask("sasl", SaslAuthenticateRequest(auth_bytes=message), version)

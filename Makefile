@@ -27,7 +27,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --editable .
 	@touch $@
 
-demo: $(STAMP)  ## the main job on real data; KEEP=1 leaves the cluster up
+demo: $(STAMP)  ## the main use case on real data; KEEP=1 leaves the cluster up
 	$(BIN)/signalbox demo $(if $(KEEP),--keep)
 
 lint: $(STAMP)  ## format, lint, types, import contracts

@@ -57,7 +57,7 @@ def set_configs(
             fail("\n".join([*warnings, "Nothing was changed. Repeat the command with --yes to apply the change."]))
     results = ask_with(ConfigAdmin, lambda admin: admin.alter_configs({target: changes}))
     # A result for the defaults of all brokers has an empty name.
-    report({name: replace(result, name=result.name or resource) for name, result in results.items()}, "changed")
+    report({name: replace(result, name=result.name or "all brokers") for name, result in results.items()}, "changed")
 
 
 def _resource(text: str) -> ConfigResource:

@@ -1,7 +1,8 @@
 """Each code block of the README and of docs/ is run, checked, or marked as one that is not.
 
 Pages of the tours are run completely by `make tour`; some pages have a test of their own. On all others a `properties`
-block has keys that exist with values that are accepted, and a command is one that the command line takes. A block of
+block has keys that exist with values that are accepted, and a command is one that the command line takes; those of the
+pages on security, tokens, the store and the command line run in `tests/system/cli/test_page_commands.py`. A block of
 `text` and one below a line with "Not run by a test" are illustrations.
 """
 

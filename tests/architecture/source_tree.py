@@ -71,6 +71,10 @@ class SourceFile:
         return [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
 
     @cached_property
+    def comparisons(self) -> list[ast.Compare]:
+        return [node for node in ast.walk(self.tree) if isinstance(node, ast.Compare)]
+
+    @cached_property
     def code_rows(self) -> list[str]:
         """The lines of the text without comments and strings."""
         code = _STRING_OR_COMMENT.sub(lambda match: "\n" * match[0].count("\n"), self.text)

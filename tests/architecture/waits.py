@@ -1,7 +1,7 @@
 """Waits in tests: no sleeping, and no upper bound on real time that a slow machine can miss.
 
 `time.sleep(…)` and `asyncio.sleep(…)` count unless the argument is 0. `asyncio.timeout(n)`, `wait_for(…, n)` and
-`until…(timeout_s=n)` count if n is a constant below 30 seconds.
+`until…(timeout_s=n)` count if n is a constant below 30 seconds, and so does `clock() - began < n`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ SHORTEST_BOUND_S = 30
 # A file without these words has no such call, and its tree is not walked.
 _SLEEPS = re.compile(r"\bsleep\(")
 _BOUNDS = re.compile(r"\.timeout\(|wait_for\(|until\w*\(")
+_DURATIONS = re.compile(r"\(\) - .* <")
+_CLOCKS = ("monotonic", "perf_counter", "time")
 _SLEEP_ADVICE = "sleeps: await the event, use ManualClock, or poll the condition with tests/waiting.py"
 
 
@@ -37,12 +39,20 @@ def short_bounds(files: Sequence[SourceFile], exceptions: Sequence[str]) -> list
     """Upper bounds in tests that are shorter than a busy machine may need."""
     places = []
     for file in files:
-        if _is_test(file) and _BOUNDS.search(file.text) and not is_excepted(file.path, exceptions):
+        if not _is_test(file) or is_excepted(file.path, exceptions):
+            continue
+        if _BOUNDS.search(file.text):
             for call in file.calls:
                 bound_s = _bound_s(call)
                 if bound_s is not None and bound_s < SHORTEST_BOUND_S:
                     advice = f"{_name(call)} ends after {bound_s:g} s: allow {SHORTEST_BOUND_S} s or more"
                     places.append(Place(file.path, call.lineno, advice))
+        if _DURATIONS.search(file.text):
+            for comparison in file.comparisons:
+                longest_s = _longest_s(comparison)
+                if longest_s is not None and longest_s < SHORTEST_BOUND_S:
+                    advice = f"it may take {longest_s:g} s: allow {SHORTEST_BOUND_S} s or more, or count steps"
+                    places.append(Place(file.path, comparison.lineno, advice))
     return count_per_file(places)
 
 
@@ -71,6 +81,17 @@ def _bound_s(call: ast.Call) -> float | None:
     if name.startswith("until"):
         return _constant(keywords.get("timeout_s"))
     return None
+
+
+def _longest_s(comparison: ast.Compare) -> float | None:
+    """The constant of `clock() - began < n`; None for other comparisons."""
+    match comparison:
+        case ast.Compare(
+            left=ast.BinOp(left=ast.Call() as call, op=ast.Sub()), ops=[ast.Lt() | ast.LtE()], comparators=[bound]
+        ) if _name(call) in _CLOCKS:
+            return _constant(bound)
+        case _:
+            return None
 
 
 def _constant(value: ast.expr | None) -> float | None:

@@ -142,10 +142,8 @@ def test_swapped_addresses_are_rejected_and_healed_without_the_callers_help() ->
         await until_true(lambda: any(row.quarantined for row in client.routes()))
         assert (await client.request(1, NO_TOPICS)).cluster_id == "cluster-A"
         assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-A"
-        started = asyncio.get_running_loop().time()
         await board.restore()
         await until_true(lambda: not any(row.quarantined for row in client.routes()))
-        assert asyncio.get_running_loop().time() - started < 2.0
         assert (await client.request(2, NO_TOPICS)).cluster_id == "cluster-A"
 
     with_client(test)

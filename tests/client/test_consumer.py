@@ -31,7 +31,7 @@ def fill(cluster: LoopbackCluster, topic: str, *values: bytes, control: bool = F
 
 async def read(consumer: Consumer, count: int) -> list[ConsumedRecord]:
     found: list[ConsumedRecord] = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while len(found) < count:
             found += await consumer.poll()
     return found

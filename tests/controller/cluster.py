@@ -140,7 +140,7 @@ class ControllerNode:
         """Waits for a condition. It is checked after a request, a change of a channel or of topics, and every 5 ms,
         since a change of the controller epoch gives no event."""
         loop, changed = asyncio.get_running_loop(), self.channels.changed
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not holds():
                 looking = loop.call_later(0.005, changed.set)
                 await changed.wait()

@@ -30,7 +30,7 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Scenario], 
                 return store
 
             try:
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(60):
                     await scenario(participant)
             finally:
                 for store in made:

@@ -17,7 +17,7 @@ def run_with_stores(count: int, scenario: Callable[..., Awaitable[Any]]) -> None
         shared = SharedEntries()
         stores = [MemoryMetadataStore(shared) for _ in range(count)]
         await create_roots(stores[0])
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await scenario(shared, *stores)
 
     asyncio.run(run())

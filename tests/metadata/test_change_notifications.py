@@ -32,7 +32,7 @@ class Reader:
         self._loaded_more = asyncio.Event()
 
     async def wait_for(self, subject: str) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while subject not in self.loaded:
                 await self._loaded_more.wait()
                 self._loaded_more.clear()

@@ -53,7 +53,7 @@ def test_a_store_that_does_not_answer_is_asked_again(
             answered.set()
 
         Rereading("the entry", read).notify()
-        await asyncio.wait_for(answered.wait(), 10)
+        await asyncio.wait_for(answered.wait(), 60)
 
     asyncio.run(scenario())
     assert caplog.text.count("Metadata could not be read and is read again (the entry): not now") == 2

@@ -37,7 +37,7 @@ class Watching:
         self.changes = 0
 
     async def next(self) -> Any:
-        await asyncio.wait_for(self._changed.wait(), 5)
+        await asyncio.wait_for(self._changed.wait(), 60)
         self._changed.clear()
         return self.lookup.active_controller()
 

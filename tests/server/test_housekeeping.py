@@ -16,7 +16,7 @@ from tests.configuration.settings import config_of
 
 
 async def until(task: asyncio.Task[None], enough: asyncio.Event) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await enough.wait()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

@@ -29,7 +29,7 @@ def test_a_failed_log_directory_is_reported_to_the_controller(tmp_path: Path) ->
         reasons: list[str] = []
         logs = _logs(LogDirFailures(store, 7, reasons.append), tmp_path / "a", tmp_path / "b")
         logs.directories[0].fail(OSError(5, "Input/output error"), "writing")
-        await asyncio.wait_for(reported.wait(), 5)
+        await asyncio.wait_for(reported.wait(), 60)
         (name,) = await store.children(LOG_DIR_EVENTS)
         entry = await store.read(f"{LOG_DIR_EVENTS}/{name}")
         assert entry is not None

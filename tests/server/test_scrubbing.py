@@ -36,7 +36,7 @@ class Paced:
         loop = asyncio.get_running_loop()
         scrubbing = Scrubbing(self.scrub, lambda: self.values, TaskScheduler(loop), pause)
         task = asyncio.ensure_future(scrubbing.run())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await enough.wait()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

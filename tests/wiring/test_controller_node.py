@@ -61,7 +61,7 @@ async def until_active(node: Node[ControllerNodeComponents]) -> None:
     """Waits until the controller is active: it is when its first metadata is applied, a moment after its claim is
     visible."""
     assert await node.components.cache.wait_until(lambda image: image.controller_id == 101, 10)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not node.components.controller.is_active:  # noqa: ASYNC110
             await asyncio.sleep(0)
 
@@ -179,7 +179,7 @@ def test_a_running_node_that_lacks_a_finalized_feature_stops(tmp_path: Path) -> 
         await until_active(node)
         store = SqliteMetadataStore(tmp_path / "metadata.db", 6000, SystemClock())
         await store.commit([Write(FEATURE, encode_features({"later": 3}))])
-        assert "later is finalized at 3 and not supported" in await asyncio.wait_for(node.failed(), 10)
+        assert "later is finalized at 3 and not supported" in await asyncio.wait_for(node.failed(), 60)
         await store.close()
         await node.stop(controlled=False)
 

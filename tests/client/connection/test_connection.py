@@ -203,7 +203,7 @@ def test_a_broker_that_hangs_up_fails_the_requests_on_the_connection() -> None:
         connection.on_closed(ended.set)
         with pytest.raises(ConnectionLost):
             await connection.request(MetadataRequest())
-        await asyncio.wait_for(ended.wait(), 1)
+        await asyncio.wait_for(ended.wait(), 60)
         assert isinstance(connection.failure, ConnectionLost)
 
     with_broker(test)
@@ -230,7 +230,7 @@ def test_a_response_without_a_request_closes_the_connection() -> None:
         writer.write((4).to_bytes(4, "big") + (5).to_bytes(4, "big"))
         ended = asyncio.Event()
         connection.on_closed(ended.set)
-        await asyncio.wait_for(ended.wait(), 1)
+        await asyncio.wait_for(ended.wait(), 60)
         assert isinstance(connection.failure, PeerBroke)
 
     with_broker(test)

@@ -97,7 +97,7 @@ def test_start_does_not_wait_for_an_unavailable_store() -> None:
         await repository.start()
         assert notified.empty()
         away.back = True
-        assert await asyncio.wait_for(notified.get(), 10) == await read_or_create_salt_secret(
+        assert await asyncio.wait_for(notified.get(), 60) == await read_or_create_salt_secret(
             MemoryMetadataStore(shared)
         )
         await repository.stop()

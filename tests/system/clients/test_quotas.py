@@ -107,7 +107,7 @@ def test_a_connection_that_is_held_back_is_not_read(cluster: Cluster) -> None:
         started = time.monotonic()
         while not answer.throttle_time_ms:
             answer = wire.ask(ApiKey.FETCH, 11, request)
-            assert time.monotonic() - started < 20
+            assert time.monotonic() - started < 60
         assert answer.responses == [], "beyond the quota nothing comes"
         held_at = time.monotonic()
         later = wire.ask(ApiKey.FETCH, 11, request)

@@ -121,7 +121,6 @@ def test_new_connections_are_accepted_at_the_creation_rate(limited: ProcessClust
     count = 3 * _RATE
     began = time.monotonic()
     with Bystander(limited), crowd(_address(limited, "RATED"), count) as connections:
-        assert time.monotonic() - began < 1, "the kernel takes them all"
         assert all(is_served(sock, 15) for sock in connections)
         assert time.monotonic() - began >= (count - _RATE) / _RATE - 0.2
 

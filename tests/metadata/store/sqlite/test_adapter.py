@@ -8,7 +8,6 @@ import os
 import resource
 import signal
 import sqlite3
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def with_store(path: Path, scenario: Callable[[SqliteMetadataStore], Awaitable[N
         store = SqliteMetadataStore(path)
         await store.open_session()
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(30):
                 await scenario(store)
         finally:
             await store.close()
@@ -60,14 +59,12 @@ def test_sigkill_ends_a_session_at_once(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
 
     async def scenario(store: SqliteMetadataStore) -> None:
-        with other_process(path) as other:
+        with other_process(path, session_timeout_ms=60_000) as other:  # longer than this test may take
             assert await store.read("/mine") is not None
             # After the notification of the new session the store has the list of sessions and watches the process.
             await store.commit([Create("/settled")])
-            killed_at = time.monotonic()
             other.process.kill()
             await until_gone(store, "/mine")
-            assert time.monotonic() - killed_at < 5.0, "the session would have lasted 6 s"
 
     with_store(path, scenario)
 
@@ -146,7 +143,7 @@ def test_commits_without_notification_are_found_by_polling(tmp_path: Path) -> No
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("INSERT INTO entry VALUES ('/a', '/', 'x', 0, 0, 0, 99, 0, 0)")
         other.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await changed.wait()
 
     with_store(path, scenario)

@@ -22,13 +22,16 @@ from signalbox.pipeline.topic_client import TopicClient
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """A table to be: `schema` as requested, `decide_schema` for the first run, `shape_of` for the decided schema."""
+    """A table to be: `schema` as requested, `decide_schema` for the first run, `shape_of` for the decided schema,
+    `follow` and `store` as in TableJob."""
 
     name: str
     topic: str
     schema: str | None
     decide_schema: Callable[[TopicClient], str | None]
     shape_of: Callable[[str | None], RecordShape]
+    follow: Callable[[RecordShape], RecordShape] | None = None
+    store: Callable[[StateFolder, RecordShape], None] | None = None
 
 
 @contextmanager
@@ -59,7 +62,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             )
             if state is None:
                 state = replace(requested_state, schema=plan.decide_schema(client))
-            job = TableJob(folder, state, plan.shape_of(state.schema))
+            job = TableJob(folder, state, plan.shape_of(state.schema), plan.follow, plan.store)
             run = TableRun(job, options, opened, client, report)
             folder.reject_mismatch(state, requested_state, run.last_batch())
             run.prepare()

@@ -45,11 +45,17 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class TableJob:
-    """The job: how the table was begun, where its state is stored, how records become rows."""
+    """The job: how the table was begun, where its state is stored, how records become rows.
+
+    `follow`: gives the shape that the schemas require now; None = the shape does not change. `store`: called with a
+    shape when the tables have its columns.
+    """
 
     folder: StateFolder
     state: TableState
     shape: RecordShape
+    follow: Callable[[RecordShape], RecordShape] | None = None
+    store: Callable[[StateFolder, RecordShape], None] | None = None
 
     @property
     def name(self) -> str:
@@ -67,6 +73,7 @@ class TableRun:
         self, job: TableJob, options: RunOptions, engine: Engine, client: TopicClient, listener: EventListener
     ) -> None:
         self.job = job
+        self.shape = job.shape
         self.options = options
         self.engine = engine
         self.client = client
@@ -95,8 +102,8 @@ class TableRun:
 
     @property
     def has_dead_table(self) -> bool:
-        """False without declared fields: then no record can be bad."""
-        return self.job.shape.fields is not None
+        """False if every value stays raw: then no record can be bad."""
+        return self.shape.can_reject
 
     def last_batch(self) -> int | None:
         """The newest batch that the table holds."""
@@ -136,19 +143,31 @@ class TableRun:
         """Creates the tables, or rejects a schema that does not fit them. Raises SchemaBreakError."""
         self._look_at_end()
         self._end_at_begin = self._known
-        ensure_table(self.good_target.path, json.loads(good_rows(self._no_records(), self.job.shape).schema.json()))
+        self._ensure_tables()
+
+    def _ensure_tables(self) -> None:
+        ensure_table(self.good_target.path, json.loads(good_rows(self._no_records(), self.shape).schema.json()))
         if self.has_dead_table:
-            dead = dead_rows(self._no_records(), self.job.shape)
+            dead = dead_rows(self._no_records(), self.shape)
             ensure_table(self.dead_target.path, json.loads(dead.schema.json()))
+        if self.job.store is not None:
+            self.job.store(self.job.folder, self.shape)
 
     def _no_records(self) -> DataFrame:
         empty = self.engine.spark.createDataFrame([], source_python.RECORD_DDL)
-        return parsed(empty, self.job.shape) if self.has_dead_table else empty
+        return parsed(empty, self.shape) if self.has_dead_table else empty
 
     def rows(self) -> DataFrame:
         """The table as a frame, in either profile: the files that its log lists."""
         files = data_files(self.good_target.path)
-        return self.engine.spark.read.parquet(*files) if files else good_rows(self._no_records(), self.job.shape)
+        return self.engine.spark.read.parquet(*files) if files else good_rows(self._no_records(), self.shape)
+
+    def _follow_schemas(self) -> None:
+        """Before a batch: its records were written with schemas that the registry has by now."""
+        shape = self.job.follow(self.shape) if self.job.follow is not None else self.shape
+        if shape != self.shape:
+            self.shape = shape
+            self._ensure_tables()
 
     def _commit(self, frame: DataFrame, target: TableTarget, stamp: BatchStamp) -> int | None:
         rows = self._sink.append(frame, target, stamp)
@@ -160,13 +179,14 @@ class TableRun:
         self._batch_id = batch_id
         self._batch_begun = time.monotonic()
         self._report(Step.BATCH_STARTED)
+        self._follow_schemas()
         checkpoint = self.job.folder.checkpoint
         start = batch_end(checkpoint, batch_id - 1) or self.job.state.begin
         stamp = BatchStamp(batch_id, {"from": start, "to": batch_end(checkpoint, batch_id)})
         if self.has_dead_table:
             rows, dead = self._write_parsed(records, stamp)
         else:
-            rows, dead = self._commit(good_rows(records, self.job.shape), self.good_target, stamp), 0
+            rows, dead = self._commit(good_rows(records, self.shape), self.good_target, stamp), 0
         self.counts.batches += 1
         self.counts.repeated_batches += rows is None
         self.counts.rows += rows or 0
@@ -175,7 +195,7 @@ class TableRun:
         self._batch_begun = 0.0
 
     def _write_parsed(self, records: DataFrame, stamp: BatchStamp) -> tuple[int | None, int]:
-        shape = self.job.shape
+        shape = self.shape
         frame = parsed(records, shape).persist()
         try:
             counted = frame.agg(F.count("*"), F.count_if(~F.col("_good"))).collect()[0]

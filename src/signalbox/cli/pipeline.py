@@ -45,6 +45,9 @@ def tables(
     master: Master = "local[*]",
     every: Every = None,
     as_json: AsJson = False,
+    upsert: Annotated[
+        bool, typer.Option("--upsert", help="Keep the newest row of each key; a record without value deletes it.")
+    ] = False,
     value_format: formats.ValueFormat = None,
     value_schema: formats.ValueSchema = None,
     value_message: formats.ValueMessage = "",
@@ -65,6 +68,7 @@ def tables(
         topic=topic,
         name=name,
         schema=schema,
+        upsert=upsert,
         formats=formats.format_options(
             (value_format, value_schema, value_message, value_subject),
             (key_format, key_schema, key_message, key_subject),

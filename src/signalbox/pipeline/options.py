@@ -63,13 +63,15 @@ class TablesOptions(RunOptions):
     """`topic` → Delta table `<warehouse>/<name>`.
 
     `schema`: None keeps the value as bytes; "infer" reads a sample of the topic once and stores the inferred schema;
-    anything else is the declared fields, as `carrier STRING NOT NULL, dep_time INT, ...`. `formats`: how values, keys
-    and headers are decoded; with the default a value with a schema is JSON.
+    anything else is the declared fields, as `carrier STRING NOT NULL, dep_time INT, ...`. `upsert`: the table has the
+    newest row of each key instead of a row per record. `formats`: how values, keys and headers are decoded; with the
+    default a value with a schema is JSON.
     """
 
     topic: str
     name: str | None = None
     schema: str | None = None
+    upsert: bool = False
     formats: FormatOptions = field(default_factory=FormatOptions)
 
     @property

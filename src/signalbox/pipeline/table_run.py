@@ -24,6 +24,7 @@ from signalbox.pipeline.options import RunOptions
 from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.sinks.delta_log import data_files, ensure_table
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget, transaction_app
+from signalbox.pipeline.sinks.upsert_sink import UpsertSink
 from signalbox.pipeline.stream import run_query
 from signalbox.pipeline.table_state import StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape, dead_rows, good_rows, parsed
@@ -80,6 +81,7 @@ class TableRun:
         self.counts = RunCounts()
         self._listener = listener
         self._sink = engine.sink(options.commit)
+        self._good_sink = UpsertSink() if job.state.mode == "upsert" else self._sink
         self._known: dict[str, int] = {}
         self._end_at_begin: dict[str, int] = {}
         self._batch_id = -1
@@ -170,7 +172,8 @@ class TableRun:
             self._ensure_tables()
 
     def _commit(self, frame: DataFrame, target: TableTarget, stamp: BatchStamp) -> int | None:
-        rows = self._sink.append(frame, target, stamp)
+        sink = self._good_sink if target == self.good_target else self._sink
+        rows = sink.append(frame, target, stamp)
         self._report(Step.TABLE_COMMITTED, table=target.name, rows=rows or 0, skipped=rows is None)
         return rows
 

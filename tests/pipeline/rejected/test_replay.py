@@ -11,9 +11,10 @@ import pytest
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import PipelineEvent
 from signalbox.pipeline.options import TablesOptions
+from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.rejected.replay import ReplayResult, replay_rejected
 from signalbox.pipeline.sinks.delta_log import count_rows, read_table
-from signalbox.pipeline.table_state import StateError
+from signalbox.pipeline.table_state import StateError, StateFolder, TableState
 from signalbox.pipeline.tables.run import run_tables
 from tests.pipeline.topics import Topics
 
@@ -71,6 +72,14 @@ def test_records_become_rows_exactly_once_wherever_a_replay_ends(
     assert (numbers(), result.dead_table_rows) == ([0, 1, 2, 3, 5], 1)
     rows = {row["offset"]: row["n"] for row in read_table(warehouse / topic).to_pylist()}
     assert rows == {0: 0, 1: 1, 2: 2, 3: 3, 5: 5}
+
+
+def test_an_old_record_is_not_replayed_over_newer_keys(warehouse: Path) -> None:
+    state = TableState(topic="t", topic_id="id", profile=Profile.PYPI, begin={}, mode="upsert")
+    StateFolder(warehouse, "t").write(state)
+    options = TablesOptions(bootstrap_servers="h:1", warehouse=warehouse, topic="t")
+    with pytest.raises(StateError, match="produce the mended record to the topic"):
+        replay_rejected(options)
 
 
 def test_a_table_that_is_not_there_is_named(warehouse: Path) -> None:

@@ -140,6 +140,11 @@ def replay_rejected(
     state = folder.read()
     if state is None:
         raise StateError(f"there is no table {options.table_name} in {options.warehouse}")
+    if state.mode == "upsert":
+        raise StateError(
+            f"table {options.table_name} has the newest row of each key: an old record cannot be replayed into it, "
+            "because a newer tombstone may have deleted its key; produce the mended record to the topic"
+        )
     options = replace(options, topic=state.topic, name=options.table_name)
     with (
         folder.locked(),

@@ -30,7 +30,7 @@ class RecordShape:
 
     `kept`: the record's own columns in front of the fields. `rejected`: a further rule, a SQL expression over
     `_parsed` that gives a reason or null. `takes_tombstones`: whether a record without a value is a row of nulls.
-    `parts`: the parts of a record that are decoded by Python.
+    `parts`: the parts of a record that are decoded by Python. `needs_key`: whether a record without a key is bad.
     """
 
     fields: StructType | None = None
@@ -38,11 +38,12 @@ class RecordShape:
     rejected: str | None = None
     takes_tombstones: bool = True
     parts: tuple[PartSpec, ...] = ()
+    needs_key: bool = False
 
     @property
     def can_reject(self) -> bool:
         """Whether a record can be bad."""
-        return self.fields is not None or bool(self.parts)
+        return self.fields is not None or bool(self.parts) or self.needs_key
 
     def value_fields(self) -> StructType:
         """The fields of the value, read by Spark or decoded by Python."""
@@ -82,6 +83,8 @@ def parsed(records: DataFrame, shape: RecordShape) -> DataFrame:
     assert shape.can_reject
     frame = decode_parts(records, shape.parts) if shape.parts else records
     decoded = F.col(REASON).isNull() if shape.parts else F.lit(True)
+    if shape.needs_key:
+        decoded = decoded & F.col("key").isNotNull()
     if shape.fields is None:
         return frame.withColumn("_good", decoded)
     fields = [StructField(field.name, field.dataType, True) for field in shape.fields.fields]
@@ -106,6 +109,8 @@ def good_rows(frame: DataFrame, shape: RecordShape) -> DataFrame:
 def _reason(shape: RecordShape) -> Column:
     """The reason why a record is bad: the first failed check, the most basic check first."""
     decoding = F.col(REASON) if shape.parts else F.lit(None).cast("string")
+    if shape.needs_key:
+        decoding = F.coalesce(F.when(F.col("key").isNull(), "no_key"), decoding)
     if shape.fields is None:
         return decoding
     text = _text()

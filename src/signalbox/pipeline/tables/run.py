@@ -112,6 +112,7 @@ def run_tables(
         shape_of=formats.shape,
         follow=formats.follow,
         store=formats.store,
+        mode="upsert" if options.upsert else "append",
     )
     with spark_faults(), open_run(options, plan, engine, Reporting(say, listener)) as run:
         result = _result(run, run.run())

@@ -11,9 +11,14 @@ import typer
 
 from signalbox.cli.connect import console, fail
 from signalbox.cli.shell.shared_options import shared
+from signalbox.cli.tables import format_options as formats
+from signalbox.cli.tables import rejected
+from signalbox.cli.tables.maintain import maintain
 from signalbox.pipeline import commands
 
 app = typer.Typer(help="Write topics and the audit trail to Delta tables with Spark.", no_args_is_help=True)
+app.add_typer(rejected.app, name="rejected")
+app.command("maintain")(maintain)
 
 Warehouse = Annotated[Path, typer.Option(help="Directory of the tables.")]
 Profile = Annotated[str, typer.Option(help="auto, jars (Spark's Kafka connector, Delta's sink) or pypi (no jars).")]
@@ -40,6 +45,21 @@ def tables(
     master: Master = "local[*]",
     every: Every = None,
     as_json: AsJson = False,
+    upsert: Annotated[
+        bool, typer.Option("--upsert", help="Keep the newest row of each key; a record without value deletes it.")
+    ] = False,
+    value_format: formats.ValueFormat = None,
+    value_schema: formats.ValueSchema = None,
+    value_message: formats.ValueMessage = "",
+    value_subject: formats.ValueSubject = None,
+    key_format: formats.KeyFormat = None,
+    key_schema: formats.KeySchema = None,
+    key_message: formats.KeyMessage = "",
+    key_subject: formats.KeySubject = None,
+    headers: formats.Headers = None,
+    csv_delimiter: formats.CsvDelimiter = ",",
+    schema_registry: formats.SchemaRegistry = None,
+    registry_config: formats.RegistryConfig = None,
 ) -> None:
     """Write a topic to a Delta table, exactly once. Invalid records go to a dead-letter table."""
     options = commands.TablesOptions(
@@ -48,6 +68,14 @@ def tables(
         topic=topic,
         name=name,
         schema=schema,
+        upsert=upsert,
+        formats=formats.format_options(
+            (value_format, value_schema, value_message, value_subject),
+            (key_format, key_schema, key_message, key_subject),
+            headers,
+            csv_delimiter,
+            (schema_registry, registry_config),
+        ),
         profile=profile,
         commit=commit,
         master=master,

@@ -22,13 +22,17 @@ from signalbox.pipeline.topic_client import TopicClient
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """A table to be: `schema` as requested, `decide_schema` for the first run, `shape_of` for the decided schema."""
+    """A table to be: `schema` as requested, `decide_schema` for the first run, `shape_of` for the decided schema,
+    `follow` and `store` as in TableJob."""
 
     name: str
     topic: str
     schema: str | None
     decide_schema: Callable[[TopicClient], str | None]
     shape_of: Callable[[str | None], RecordShape]
+    follow: Callable[[RecordShape], RecordShape] | None = None
+    store: Callable[[StateFolder, RecordShape], None] | None = None
+    mode: str = "append"
 
 
 @contextmanager
@@ -56,10 +60,12 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
                 profile=opened.profile,
                 begin=flat_offsets(client.offsets([plan.topic], options.starting).to_json()),
                 schema=plan.schema,
+                mode=plan.mode,
             )
             if state is None:
                 state = replace(requested_state, schema=plan.decide_schema(client))
-            job = TableJob(folder, state, plan.shape_of(state.schema))
+            shape = replace(plan.shape_of(state.schema), needs_key=state.mode == "upsert")
+            job = TableJob(folder, state, shape, plan.follow, plan.store)
             run = TableRun(job, options, opened, client, report)
             folder.reject_mismatch(state, requested_state, run.last_batch())
             run.prepare()

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from signalbox.cli.tables import rejected
-from signalbox.pipeline.rejected import commands
+from signalbox.pipeline import commands
 
 pytestmark = pytest.mark.spec("P6")
 COUNT = {"reason": "not_json", "records": 1200, "topic": "t", "partition": 1, "offset": 7}

@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 
 from signalbox.cli.connect import console, fail
-from signalbox.pipeline.commands import OptionError
-from signalbox.pipeline.maintenance import commands
+from signalbox.pipeline import commands
 
 
 def maintain(
@@ -39,7 +38,7 @@ def maintain(
     while True:
         try:
             tables = commands.maintain_table(warehouse, name, target_mb, retention_hours, say)
-        except (OptionError, RuntimeError) as error:
+        except (commands.OptionError, RuntimeError) as error:
             fail(str(error))
         if as_json:
             print(json.dumps([table.as_json() for table in tables]), flush=True)

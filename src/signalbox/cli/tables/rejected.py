@@ -13,9 +13,7 @@ from rich.table import Table
 from signalbox.cli.connect import console, fail
 from signalbox.cli.shell.shared_options import shared
 from signalbox.cli.tables import format_options as formats
-from signalbox.pipeline.commands import OptionError
-from signalbox.pipeline.options import TablesOptions
-from signalbox.pipeline.rejected import commands
+from signalbox.pipeline import commands
 
 app = typer.Typer(help="Records that could not become rows: list, show and replay them.", no_args_is_help=True)
 
@@ -67,7 +65,7 @@ def replay(
 ) -> None:
     """Decode the rejected records again; those that are good now become rows, exactly once."""
     nothing: tuple[None, None, str, None] = (None, None, "", None)
-    options = TablesOptions(
+    options = commands.TablesOptions(
         bootstrap_servers=shared().bootstrap,
         warehouse=warehouse,
         topic=name,
@@ -89,5 +87,5 @@ def replay(
 def _result(call: Any) -> Any:
     try:
         return call()
-    except (OptionError, RuntimeError) as error:
+    except (commands.OptionError, RuntimeError) as error:
         return fail(str(error))

@@ -52,3 +52,13 @@ def test_a_directory_for_jars_that_cannot_be_made_is_one_line(run: Any, tmp_path
     assert (result.exit_code, result.stdout) == (1, "")
     assert "--directory" in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.spec("P9")
+@pytest.mark.parametrize("command", [("tables", "t"), ("audit",)])
+def test_client_properties_come_from_the_command_config(run: Any, tmp_path: Path, command: tuple[str, ...]) -> None:
+    properties = tmp_path / "client.properties"
+    properties.write_text("security.protocol=SASL_SSL\n")
+    result = run("pipeline", *command, "--warehouse", str(tmp_path / "w"), "--command-config", str(properties))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "sasl.jaas.config" in result.stderr

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import console, fail
+from signalbox.cli.connect import client_properties, console, fail
 from signalbox.cli.shell.shared_options import shared
 from signalbox.pipeline import commands
 
@@ -44,6 +44,7 @@ def tables(
     """Write a topic to a Delta table, exactly once. Invalid records go to a dead-letter table."""
     options = commands.TablesOptions(
         bootstrap_servers=shared().bootstrap,
+        client_options=client_properties(),
         warehouse=warehouse,
         topic=topic,
         name=name,
@@ -77,6 +78,7 @@ def audit(
     """
     options = commands.AuditOptions(
         bootstrap_servers=shared().bootstrap,
+        client_options=client_properties(),
         warehouse=warehouse,
         profile=profile,
         commit=commit,

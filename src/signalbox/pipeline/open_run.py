@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from signalbox.pipeline.checkpoint_files import flat_offsets
+from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine, open_engine
 from signalbox.pipeline.events import PipelineEvent, Reporting
 from signalbox.pipeline.options import RunOptions, reject_faulty
@@ -44,7 +45,8 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             reporting.listener(event)
 
     folder = StateFolder(options.warehouse, plan.name)
-    client = TopicClient(options.bootstrap_servers, options.client_options, f"signalbox-pipeline-{plan.name}")
+    settings = librdkafka_settings(options.client_options)
+    client = TopicClient(options.bootstrap_servers, settings, f"signalbox-pipeline-{plan.name}")
     topic_ids, _ = client.partitions([plan.topic])
     with folder.locked():
         state = folder.read()

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from signalbox.common.audit_event import AUDIT_TOPIC
+from signalbox.pipeline.client.librdkafka_settings import ClientPropertyError, librdkafka_settings
+from signalbox.pipeline.client.properties import property_faults
 
 DEFAULT_MAX_RECORDS_PER_BATCH = 200_000
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # as a Path writes it: two slashes have become one
@@ -21,8 +23,8 @@ class RunOptions:
     `trigger_seconds`: None = read what the topic has now and end; else continue, a batch at least every so many
     seconds, until `stop_after_seconds` (None = until a signal stops the run). `quick`: for runs of a minute or two: the
     JVM compiles less, which saves a fifth of the CPU time of such a run and costs throughput in a long one.
-    `client_options`: settings of the Kafka client under its own names: Java's names for profile jars, librdkafka's for
-    pypi. `spark_options`: further Spark settings. `master`: local[N] or spark://host:port.
+    `client_options`: properties of the Kafka client by Java's names, in both profiles (`client/properties.py`).
+    `spark_options`: further Spark settings. `master`: local[N] or spark://host:port.
     """
 
     bootstrap_servers: str
@@ -37,7 +39,7 @@ class RunOptions:
     stop_after_seconds: float | None = None
     starting: str = "earliest"
     jars_directory: Path | None = None
-    client_options: Mapping[str, str] = field(default_factory=dict)
+    client_options: Mapping[str, str] = field(default_factory=dict, repr=False)  # may contain passwords
     spark_options: Mapping[str, str] = field(default_factory=dict)
 
     def faults(self) -> list[str]:
@@ -54,7 +56,16 @@ class RunOptions:
             problems.append(f"starting is {self.starting!r}: give earliest or latest")
         if self.trigger_seconds is not None and self.trigger_seconds < 0:
             problems.append(f"trigger seconds is {self.trigger_seconds}: give 0 or more")
-        return problems
+        return [*problems, *self._client_faults()]
+
+    def _client_faults(self) -> list[str]:
+        faults = property_faults(self.client_options)
+        if not faults:
+            try:
+                librdkafka_settings(self.client_options)
+            except ClientPropertyError as error:
+                faults.append(str(error))
+        return faults
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from pyspark.sql.types import StructType
 
 from signalbox.pipeline.checkpoint_files import nested_offsets
+from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.offsets import (
     OffsetMap,
     OffsetRange,
@@ -154,7 +155,7 @@ def source_options(options: RunOptions, begin: Mapping[str, int], client_id: str
         "max_records_per_batch": str(options.max_records_per_batch),
         "parallelism": str(parallelism),
         "client_id": client_id,
-        "client_options": json.dumps(dict(options.client_options)),
+        "client_options": json.dumps(librdkafka_settings(options.client_options)),
     }
 
 

@@ -8,9 +8,9 @@ become Arrow columns, the format that Spark takes without a conversion per row.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from confluent_kafka import (
@@ -24,7 +24,12 @@ from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from signalbox.common.ids import TopicPartition
+from signalbox.pipeline.client.first_contact import FirstContact, NoContactError
+from signalbox.pipeline.client.login_tokens import with_token_callback
 from signalbox.pipeline.offsets import DataLossError, OffsetMap, OffsetRange
+from signalbox.security.oauth.login_token import TokenUnavailable
+
+C = TypeVar("C")
 
 REQUEST_TIMEOUT_SECONDS = 30.0
 STALL_TIMEOUT_SECONDS = 120.0
@@ -101,21 +106,27 @@ _SILENCE: dict[str, Any] = {"error_cb": _quiet, "log_level": 0}
 
 
 class TopicClient:
-    """Metadata and offset requests to a cluster: one admin connection, opened at the first request."""
+    """Metadata and offset requests to a cluster: one admin connection, opened at the first request.
+
+    `client_options`: librdkafka's settings, as `client/librdkafka_settings.py` returns them.
+    """
 
     def __init__(self, bootstrap_servers: str, client_options: Mapping[str, str], client_id: str) -> None:
+        self._contact = FirstContact()
         self._settings: dict[str, Any] = {
             "bootstrap.servers": bootstrap_servers,
             "client.id": client_id,
             **client_options,
             **_SILENCE,
+            "error_cb": self._contact.on_error,
         }
         self._client: AdminClient | None = None
 
     @property
     def _admin(self) -> AdminClient:
         if self._client is None:
-            self._client = AdminClient(self._settings)
+            self._client = _made(AdminClient, self._settings)
+        self._client.poll(0)  # serves the callback that renews an access token
         return self._client
 
     def partitions(self, topics: list[str]) -> tuple[dict[str, str], list[TopicPartition]]:
@@ -123,6 +134,10 @@ class TopicClient:
         answers = self._admin.describe_topics(TopicCollection(topics), request_timeout=REQUEST_TIMEOUT_SECONDS)
         topic_ids: dict[str, str] = {}
         partitions: list[TopicPartition] = []
+        try:
+            self._contact.wait(next(iter(answers.values())), self._admin.poll)
+        except NoContactError as fault:
+            raise TopicError(f"topic {', '.join(topics)} cannot be read: {fault}") from fault
         for topic, answer in answers.items():
             description = _answered(answer, topic)
             topic_ids[topic] = str(description.topic_id)
@@ -162,7 +177,16 @@ class TopicClient:
 def new_reader(bootstrap_servers: str, client_options: Mapping[str, str], client_id: str) -> Consumer:
     """A consumer for `read_ranges`: no group, no commits, an error where an offset is out of range."""
     settings = {"bootstrap.servers": bootstrap_servers, "client.id": client_id, **_READER_SETTINGS, **client_options}
-    return Consumer({**settings, **_SILENCE})
+    return _made(Consumer, {**settings, **_SILENCE})
+
+
+def _made(client: Callable[[dict[str, Any]], C], settings: dict[str, Any]) -> C:
+    """A client of confluent-kafka. TopicError if librdkafka rejects a setting or the source of tokens fails."""
+    try:
+        return client(with_token_callback(settings))
+    except (KafkaException, ValueError, OSError, TokenUnavailable) as fault:
+        reason = fault.args[0].str() if isinstance(fault, KafkaException) else str(fault)
+        raise TopicError(f"no client for the cluster can be made: {reason}") from fault
 
 
 def _fault(error: KafkaError, topic: str, partition: int) -> Exception:

@@ -62,3 +62,25 @@ def test_client_properties_come_from_the_command_config(run: Any, tmp_path: Path
     result = run("pipeline", *command, "--warehouse", str(tmp_path / "w"), "--command-config", str(properties))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "sasl.jaas.config" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((), "no topic is named"),
+        (("--topic-pattern", "("), "is no regular expression"),
+        (("a", "b", "--name", "c"), "--name is for a single topic"),
+        (("-t", "a,b", "--name", "c"), "--name is for a single topic"),
+    ],
+)
+def test_topics_that_cannot_be_meant(run: Any, tmp_path: Path, arguments: tuple[str, ...], text: str) -> None:
+    result = run("pipeline", "tables", *arguments, "--warehouse", str(tmp_path / "w"))
+    assert result.exit_code == 2
+    assert text in result.stderr
+
+
+@pytest.mark.spec("P3")
+def test_a_pattern_that_matches_no_topic(run: Any, tmp_path: Path) -> None:
+    result = run("pipeline", "tables", "--topic-pattern", "none-.*", "--warehouse", str(tmp_path / "w"))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no topic of the cluster matches the pattern none-.*" in result.stderr

@@ -60,5 +60,5 @@ def test_client_properties_that_cannot_be_used_are_faults_and_never_shown() -> N
     reject_faulty(options)
     assert "p4ss" not in repr(options)
     properties["ssl.truststore.location"] = "/nowhere"
-    with pytest.raises(OptionError, match="ssl.truststore.location: /nowhere cannot be read"):
+    with pytest.raises(OptionError, match=r"ssl.truststore.location: /nowhere cannot be read"):
         reject_faulty(options)

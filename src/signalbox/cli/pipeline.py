@@ -31,22 +31,37 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; 
 
 @app.command("tables")
 def tables(
-    topic: Annotated[str, typer.Argument(help="The topic to read.")],
     warehouse: Warehouse,
+    topics: Annotated[
+        list[str] | None, typer.Argument(metavar="TOPIC...", help="The topics to read, a table for each.")
+    ] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", "-t", metavar="TOPIC,...", help="More topics, or a list with commas.")
+    ] = None,
+    topic_pattern: Annotated[
+        str | None, typer.Option(metavar="REGEX", help="All topics whose whole name matches.")
+    ] = None,
     schema: Annotated[str | None, typer.Option(help="infer, or fields: 'carrier STRING NOT NULL, ...'.")] = None,
-    name: Annotated[str | None, typer.Option(help="Table name (default: the topic's name).")] = None,
+    name: Annotated[str | None, typer.Option(help="Table name of a single topic (default: the topic's name).")] = None,
     profile: Profile = "auto",
     commit: Commit = "auto",
     master: Master = "local[*]",
     every: Every = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a topic to a Delta table, exactly once. Invalid records go to a dead-letter table."""
+    """Write topics to Delta tables, exactly once. Invalid records go to a dead-letter table."""
+    say = _say_aside if as_json else _say
+    try:
+        selection = commands.TopicSelection.of([*(topics or ()), *(topic or ())], topic_pattern)
+    except commands.OptionError as error:
+        fail(str(error), code=2)
+    if name is not None and not selection.is_one:
+        fail("--name is for a single topic: several topics become tables of their own names", code=2)
     options = commands.TablesOptions(
         bootstrap_servers=shared().bootstrap,
         client_options=client_properties(),
         warehouse=warehouse,
-        topic=topic,
+        topic=selection.names[0] if selection.is_one else "",
         name=name,
         schema=schema,
         profile=profile,
@@ -55,12 +70,17 @@ def tables(
         trigger_seconds=every,
     )
     try:
-        result = commands.run_tables(options, say=_say_aside if as_json else _say)
+        if selection.is_one:
+            result, failed = commands.run_tables(options, say=say).as_json(), {}
+        else:
+            several = commands.run_topics(options, selection, say=say)
+            result, failed = several.as_json(), several.failed
     except (commands.OptionError, RuntimeError) as error:
         fail(str(error))
-        return
     if as_json:
-        print(json.dumps(result.as_json()))
+        print(json.dumps(result))
+    if failed:
+        fail(f"{len(failed)} of the topics failed: {', '.join(failed)}")
 
 
 @app.command("audit")

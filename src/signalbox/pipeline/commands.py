@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from signalbox.pipeline.options import AuditOptions, OptionError, RunOptions, TablesOptions
+from signalbox.pipeline.topic_set.selection import TopicSelection
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,18 +17,21 @@ if TYPE_CHECKING:
     from signalbox.pipeline.engine import Engine
     from signalbox.pipeline.events import EventListener
     from signalbox.pipeline.tables.run import TablesResult
+    from signalbox.pipeline.topic_set.run import TopicsResult
 
 __all__ = [
     "AuditOptions",
     "OptionError",
     "PipelineNotInstalledError",
     "TablesOptions",
+    "TopicSelection",
     "fetch_jars",
     "open_engine",
     "read_figures",
     "read_table",
     "run_audit",
     "run_tables",
+    "run_topics",
 ]
 
 
@@ -60,6 +64,21 @@ def run_tables(
         from signalbox.pipeline.tables import run
 
     return run.run_tables(options, engine=engine, listener=listener, say=say)
+
+
+def run_topics(
+    options: TablesOptions,
+    selection: TopicSelection,
+    *,
+    engine: Engine | None = None,
+    listener: EventListener | None = None,
+    say: Callable[[str], None] = print,
+) -> TopicsResult:
+    """Writes several topics into a table each; see `topic_set/run.py`."""
+    with _needs_the_extra():
+        from signalbox.pipeline.topic_set import run
+
+    return run.run_topics(options, selection, engine=engine, listener=listener, say=say)
 
 
 def run_audit(

@@ -98,10 +98,6 @@ class TableRun:
         """False without declared fields: then no record can be bad."""
         return self.job.shape.fields is not None
 
-    def last_batch(self) -> int | None:
-        """The newest batch that the table holds."""
-        return self._sink.last_batch(self.good_target)
-
     def consumed(self) -> int:
         """Offsets from the table's beginning to the end of the newest planned batch."""
         end = batch_end(self.job.folder.checkpoint, self._batch_id)
@@ -216,6 +212,7 @@ class TableRun:
             trigger_seconds=self.options.trigger_seconds,
             stop_after_seconds=self.options.stop_after_seconds,
             while_waiting=while_waiting,
+            stop=self.engine.stop,
         )
         self.counts.seconds = time.monotonic() - started
         return self.counts

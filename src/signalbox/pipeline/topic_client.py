@@ -134,15 +134,27 @@ class TopicClient:
         answers = self._admin.describe_topics(TopicCollection(topics), request_timeout=REQUEST_TIMEOUT_SECONDS)
         topic_ids: dict[str, str] = {}
         partitions: list[TopicPartition] = []
-        try:
-            self._contact.wait(next(iter(answers.values())), self._admin.poll)
-        except NoContactError as fault:
-            raise TopicError(f"topic {', '.join(topics)} cannot be read: {fault}") from fault
+        self._reached(next(iter(answers.values())), f"topic {', '.join(topics)} cannot be read")
         for topic, answer in answers.items():
             description = _answered(answer, topic)
             topic_ids[topic] = str(description.topic_id)
             partitions += [TopicPartition(topic, partition.id) for partition in description.partitions]
         return topic_ids, partitions
+
+    def topic_names(self) -> list[str]:
+        """The names of all topics, with the internal ones. Raises TopicError."""
+        answer = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_SECONDS)
+        self._reached(answer, "the list of topics cannot be read")
+        try:
+            return sorted(self._admin.list_topics(timeout=REQUEST_TIMEOUT_SECONDS).topics)
+        except KafkaException as fault:
+            raise TopicError(f"the list of topics cannot be read: {fault.args[0].str()}") from fault
+
+    def _reached(self, answer: Future[Any], failure: str) -> None:
+        try:
+            self._contact.wait(answer, self._admin.poll)
+        except NoContactError as fault:
+            raise TopicError(f"{failure}: {fault}") from fault
 
     def offsets(self, topics: list[str], position: str) -> OffsetMap:
         """The "earliest" or "latest" offsets of all partitions; latest is the last stable offset.

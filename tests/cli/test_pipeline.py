@@ -84,3 +84,19 @@ def test_a_pattern_that_matches_no_topic(run: Any, tmp_path: Path) -> None:
     result = run("pipeline", "tables", "--topic-pattern", "none-.*", "--warehouse", str(tmp_path / "w"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "no topic of the cluster matches the pattern none-.*" in result.stderr
+
+
+@pytest.mark.spec("P7")
+@pytest.mark.parametrize("command", ["tables", "backfill"])
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--starting-offsets", "earliest", "--starting-timestamp", "15m"), "exclude each other"),
+        (("--ending-timestamp", "soon"), "--ending-timestamp: 'soon' is not a time"),
+        (("--ending-offsets", "middle"), "'middle' is no position"),
+    ],
+)
+def test_positions_that_are_none(run: Any, tmp_path: Path, command: str, arguments: tuple[str, ...], text: str) -> None:
+    result = run("pipeline", command, "t", "--warehouse", str(tmp_path / "w"), *arguments)
+    assert result.exit_code in (1, 2)
+    assert text in result.stderr

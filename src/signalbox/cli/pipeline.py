@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from signalbox.cli.connect import client_properties, console, fail
+from signalbox.cli.shell.instants import instant_ms
 from signalbox.cli.shell.shared_options import shared
 from signalbox.pipeline import commands
 
@@ -25,6 +26,18 @@ Every = Annotated[
         help="Run continuously, with this trigger interval in seconds; default: exit when all records are read."
     ),
 ]
+
+StartingOffsets = Annotated[
+    str | None,
+    typer.Option(metavar="OFFSETS", help='earliest, latest, topic:0:5,topic:1:7 or {"topic": {"0": 5, "1": 7}}.'),
+]
+StartingTimestamp = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Start at the first record of this time: ISO 8601, ms, or 15m ago.")
+]
+EndingOffsets = Annotated[
+    str | None, typer.Option(metavar="OFFSETS", help="End there; the forms of --starting-offsets.")
+]
+EndingTimestamp = Annotated[str | None, typer.Option(metavar="TIME", help="End before the first record of this time.")]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")]
 
@@ -47,6 +60,10 @@ def tables(
     commit: Commit = "auto",
     master: Master = "local[*]",
     every: Every = None,
+    starting_offsets: StartingOffsets = None,
+    starting_timestamp: StartingTimestamp = None,
+    ending_offsets: EndingOffsets = None,
+    ending_timestamp: EndingTimestamp = None,
     as_json: AsJson = False,
 ) -> None:
     """Write topics to Delta tables, exactly once. Invalid records go to a dead-letter table."""
@@ -68,6 +85,8 @@ def tables(
         commit=commit,
         master=master,
         trigger_seconds=every,
+        starting=_position("starting", starting_offsets, starting_timestamp) or "earliest",
+        ending=_position("ending", ending_offsets, ending_timestamp),
     )
     try:
         if selection.is_one:
@@ -81,6 +100,43 @@ def tables(
         print(json.dumps(result))
     if failed:
         fail(f"{len(failed)} of the topics failed: {', '.join(failed)}")
+
+
+@app.command("backfill")
+def backfill(
+    topic: Annotated[str, typer.Argument(help="The topic of the table.")],
+    warehouse: Warehouse,
+    name: Annotated[str | None, typer.Option(help="Table name (default: the topic's name).")] = None,
+    profile: Profile = "auto",
+    commit: Commit = "auto",
+    master: Master = "local[*]",
+    starting_offsets: StartingOffsets = None,
+    starting_timestamp: StartingTimestamp = None,
+    ending_offsets: EndingOffsets = None,
+    ending_timestamp: EndingTimestamp = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add records from before the beginning of a table to it, none twice. Ends with status 1 if it was stopped."""
+    options = commands.TablesOptions(
+        bootstrap_servers=shared().bootstrap,
+        client_options=client_properties(),
+        warehouse=warehouse,
+        topic=topic,
+        name=name,
+        profile=profile,
+        commit=commit,
+        master=master,
+        starting=_position("starting", starting_offsets, starting_timestamp) or "earliest",
+        ending=_position("ending", ending_offsets, ending_timestamp),
+    )
+    try:
+        result = commands.run_backfill(options, say=_say_aside if as_json else _say)
+    except (commands.OptionError, RuntimeError) as error:
+        fail(str(error))
+    if as_json:
+        print(json.dumps(result.as_json()))
+    if not result.complete:
+        raise typer.Exit(1)
 
 
 @app.command("audit")
@@ -128,6 +184,18 @@ def jars(
         return
     for jar in fetched:
         console.print(jar.name, markup=False)
+
+
+def _position(which: str, offsets: str | None, timestamp: str | None) -> str | None:
+    """The position of two options, of which one may be set."""
+    if offsets is not None and timestamp is not None:
+        fail(f"--{which}-offsets and --{which}-timestamp exclude each other", code=2)
+    if timestamp is None:
+        return offsets
+    try:
+        return f"@{instant_ms(timestamp)}"
+    except ValueError as error:
+        fail(f"--{which}-timestamp: {error}", code=2)
 
 
 def _say_aside(line: str) -> None:

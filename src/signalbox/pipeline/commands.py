@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from signalbox.pipeline.audit.run import AuditResult
     from signalbox.pipeline.engine import Engine
     from signalbox.pipeline.events import EventListener
+    from signalbox.pipeline.positions.backfill import BackfillResult
     from signalbox.pipeline.tables.run import TablesResult
     from signalbox.pipeline.topic_set.run import TopicsResult
 
@@ -30,6 +31,7 @@ __all__ = [
     "read_figures",
     "read_table",
     "run_audit",
+    "run_backfill",
     "run_tables",
     "run_topics",
 ]
@@ -79,6 +81,20 @@ def run_topics(
         from signalbox.pipeline.topic_set import run
 
     return run.run_topics(options, selection, engine=engine, listener=listener, say=say)
+
+
+def run_backfill(
+    options: TablesOptions,
+    *,
+    engine: Engine | None = None,
+    listener: EventListener | None = None,
+    say: Callable[[str], None] = print,
+) -> BackfillResult:
+    """Adds earlier records to a table; see `positions/backfill.py`."""
+    with _needs_the_extra():
+        from signalbox.pipeline.positions import backfill
+
+    return backfill.run_backfill(options, engine=engine, listener=listener, say=say)
 
 
 def run_audit(

@@ -14,6 +14,7 @@ from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine, open_engine
 from signalbox.pipeline.events import PipelineEvent, Reporting
 from signalbox.pipeline.options import RunOptions, reject_faulty
+from signalbox.pipeline.positions.position import parse_position, resolve
 from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.progress import ProgressLines
 from signalbox.pipeline.sinks.delta_log import last_transaction
@@ -58,12 +59,14 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             topic=plan.topic,
             topic_id=topic_ids[plan.topic],
             profile=begun_with or Profile.JARS,
-            begin=flat_offsets(client.offsets([plan.topic], options.starting).to_json()),
+            begin=flat_offsets(resolve(parse_position(begin_of(options, stored)), plan.topic, client).to_json()),
             schema=plan.schema,
         )
         # Everything that needs no Spark comes before its start, which takes a minute on a busy machine.
         folder.reject_mismatch(stored or requested_state, requested_state, _last_batch(options, plan.name, stored))
         state = stored or replace(requested_state, schema=plan.decide_schema(client))
+        if stored is not None and options.starting != "earliest":
+            reporting.say(f"{plan.name}: the table exists, it goes on where it stopped (earlier records: backfill)")
         with open_engine(options, engine=engine, begun_with=begun_with, say=reporting.say) as opened:
             if stored is None:
                 state = replace(state, profile=opened.profile)
@@ -72,6 +75,11 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             run.prepare()
             folder.write(state)
             yield run
+
+
+def begin_of(options: RunOptions, stored: TableState | None) -> str:
+    """The position at which a new table begins; that of the options is for no other table."""
+    return options.starting if stored is None else "earliest"
 
 
 def _last_batch(options: RunOptions, name: str, stored: TableState | None) -> int | None:

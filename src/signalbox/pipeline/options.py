@@ -10,6 +10,7 @@ from pathlib import Path
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.pipeline.client.librdkafka_settings import ClientPropertyError, librdkafka_settings
 from signalbox.pipeline.client.properties import property_faults
+from signalbox.pipeline.positions.position import parse_position
 
 DEFAULT_MAX_RECORDS_PER_BATCH = 200_000
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # as a Path writes it: two slashes have become one
@@ -21,8 +22,10 @@ class RunOptions:
 
     `warehouse`: the folder that holds the tables. `profile`: auto, jars or pypi. `commit`: auto, spark or rs.
     `trigger_seconds`: None = read what the topic has now and end; else continue, a batch at least every so many
-    seconds, until `stop_after_seconds` (None = until a signal stops the run). `quick`: for runs of a minute or two: the
-    JVM compiles less, which saves a fifth of the CPU time of such a run and costs throughput in a long one.
+    seconds, until `stop_after_seconds` (None = until a signal stops the run). `starting`: where a new table begins;
+    `ending`: where the run ends (None = what the topic has now); as `positions/position.py` reads them. `quick`: for
+    runs of a minute or two: the JVM compiles less, which saves a fifth of the CPU time of such a run and costs
+    throughput in a long one.
     `client_options`: properties of the Kafka client by Java's names, in both profiles (`client/properties.py`).
     `spark_options`: further Spark settings. `master`: local[N] or spark://host:port.
     """
@@ -38,6 +41,7 @@ class RunOptions:
     trigger_seconds: float | None = None
     stop_after_seconds: float | None = None
     starting: str = "earliest"
+    ending: str | None = None
     jars_directory: Path | None = None
     client_options: Mapping[str, str] = field(default_factory=dict, repr=False)  # may contain passwords
     spark_options: Mapping[str, str] = field(default_factory=dict)
@@ -52,8 +56,9 @@ class RunOptions:
             problems.append("bootstrap servers are empty: give host:port[,host:port...]")
         if self.max_records_per_batch < 1:
             problems.append(f"max records per batch is {self.max_records_per_batch}: give at least 1")
-        if self.starting not in ("earliest", "latest"):
-            problems.append(f"starting is {self.starting!r}: give earliest or latest")
+        problems += [fault for text in (self.starting, self.ending) if text and (fault := _position_fault(text))]
+        if self.ending is not None and self.trigger_seconds is not None:
+            problems.append("a continuous run has no end: leave out the ending position or the interval")
         if self.trigger_seconds is not None and self.trigger_seconds < 0:
             problems.append(f"trigger seconds is {self.trigger_seconds}: give 0 or more")
         return [*problems, *self._client_faults()]
@@ -103,6 +108,14 @@ class AuditOptions(RunOptions):
     topic: str = AUDIT_TOPIC
     name: str = "audit_events"
     roll_up_every_seconds: float = 60.0
+
+
+def _position_fault(text: str) -> str | None:
+    try:
+        parse_position(text)
+    except ValueError as fault:
+        return str(fault)
+    return None
 
 
 class OptionError(ValueError):

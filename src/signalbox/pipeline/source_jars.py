@@ -45,6 +45,18 @@ def connector_options(options: RunOptions, begin: Mapping[str, int], client_id: 
     }
 
 
+def read_range(
+    spark: SparkSession, options: RunOptions, start: Mapping[str, int], end: Mapping[str, int], client_id: str
+) -> DataFrame:
+    """The records [start, end) of each partition, with RECORD_COLUMNS."""
+    settings = connector_options(options, {where: start.get(where, 0) for where in end}, client_id)
+    del settings["maxOffsetsPerTrigger"], settings["subscribe"]
+    ending = nested_offsets(end)
+    settings["assign"] = json.dumps({topic: [int(number) for number in numbers] for topic, numbers in ending.items()})
+    settings["endingOffsets"] = json.dumps(ending)
+    return spark.read.format("kafka").options(**settings).load().select(*RECORD_COLUMNS)
+
+
 def read_stream(spark: SparkSession, options: RunOptions, begin: Mapping[str, int], client_id: str) -> DataFrame:
     """The topic of `begin` as an endless frame with RECORD_COLUMNS."""
     reader = spark.readStream.format("kafka").options(**connector_options(options, begin, client_id))

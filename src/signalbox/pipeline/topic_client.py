@@ -156,8 +156,9 @@ class TopicClient:
         except NoContactError as fault:
             raise TopicError(f"{failure}: {fault}") from fault
 
-    def offsets(self, topics: list[str], position: str) -> OffsetMap:
-        """The "earliest" or "latest" offsets of all partitions; latest is the last stable offset.
+    def offsets(self, topics: list[str], position: str | int) -> OffsetMap:
+        """The "earliest" or "latest" offsets of all partitions, or those at a time in milliseconds: of the first record
+        that is not older, else the latest. Latest is the last stable offset.
 
         Waits for an election in progress. Raises TopicError.
         """
@@ -170,9 +171,10 @@ class TopicClient:
                     raise
             time.sleep(ELECTION_POLL_SECONDS)
 
-    def _offsets(self, topics: list[str], position: str) -> OffsetMap:
+    def _offsets(self, topics: list[str], position: str | int) -> OffsetMap:
         topic_ids, partitions = self.partitions(topics)
-        spec = getattr(OffsetSpec, position)()
+        at_time = isinstance(position, int)
+        spec = OffsetSpec.for_timestamp(position) if at_time else getattr(OffsetSpec, str(position))()
         request = {ClientPartition(tp.topic, tp.partition): spec for tp in partitions}
         answers = self._admin.list_offsets(
             request,
@@ -183,6 +185,9 @@ class TopicClient:
         for client_partition, answer in answers.items():
             tp = TopicPartition(client_partition.topic, client_partition.partition)
             offsets[tp] = int(_answered(answer, tp.topic, _NOT_YET_KNOWN).offset)
+        if any(offset < 0 for offset in offsets.values()):  # no record is as new as the time
+            latest = self._offsets(topics, "latest").next_offsets
+            offsets = {tp: offset if offset >= 0 else latest[tp] for tp, offset in offsets.items()}
         return OffsetMap(topic_ids, offsets)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from signalbox.pipeline.report.page import report_page
+from tests.pipeline.report.sample import figures
 
 
 @pytest.mark.parametrize(
@@ -100,3 +104,30 @@ def test_positions_that_are_none(run: Any, tmp_path: Path, command: str, argumen
     result = run("pipeline", command, "t", "--warehouse", str(tmp_path / "w"), *arguments)
     assert result.exit_code in (1, 2)
     assert text in result.stderr
+
+
+@pytest.mark.spec("P2")
+def test_the_report_is_a_page_or_json_and_its_status_says_if_the_trail_is_complete(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trail = figures()
+    monkeypatch.setattr("signalbox.pipeline.commands.read_figures", lambda *_: trail)
+    page = tmp_path / "page.html"
+    result = run("pipeline", "report", "--warehouse", str(tmp_path), "-o", str(page))
+    assert (result.exit_code, page.read_text()) == (0, report_page(trail, str(tmp_path)))
+    assert "0 anomalies, complete: 9 events = 9 records" in result.stdout
+    run("pipeline", "report", "--warehouse", str(tmp_path))
+    assert (tmp_path / "report.html").is_file()
+    trail["completeness"] |= {"complete": False, "findings": ["broker 1 epoch 7 begins at seq 50"]}
+    result = run("pipeline", "report", "--warehouse", str(tmp_path), "--json")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["anomalies"][0]["text"] == "broker 1 epoch 7 begins at seq 50"
+    result = run("pipeline", "report", "--warehouse", str(tmp_path), "-o", str(tmp_path))
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+
+
+@pytest.mark.spec("P2")
+def test_a_report_without_an_audit_trail_is_one_line(run: Any, tmp_path: Path) -> None:
+    result = run("pipeline", "report", "--warehouse", str(tmp_path))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "write the audit trail with `signalbox pipeline audit` first" in result.stderr

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import client_properties, console, fail
-from signalbox.cli.shell.instants import instant_ms
+from signalbox.cli.connect import client_properties, console, fail, say
+from signalbox.cli.pipeline_runs.run_options import (
+    Conf,
+    Interval,
+    Memory,
+    MetricsPort,
+    Ui,
+    position_of,
+    reported_run,
+    seconds_of,
+    spark_options,
+)
 from signalbox.cli.shell.shared_options import shared
 from signalbox.pipeline import commands
+from signalbox.pipeline.audit.completeness import completeness_line
+from signalbox.pipeline.options import DEFAULT_MAX_RECORDS_PER_BATCH
+from signalbox.pipeline.report.page import report_document, report_page
 
 app = typer.Typer(help="Write topics and the audit trail to Delta tables with Spark.", no_args_is_help=True)
 
@@ -20,13 +32,7 @@ Warehouse = Annotated[Path, typer.Option(help="Directory of the tables.")]
 Profile = Annotated[str, typer.Option(help="auto, jars (Spark's Kafka connector, Delta's sink) or pypi (no jars).")]
 Commit = Annotated[str, typer.Option(help="auto, spark (Delta's own commit) or rs (delta-rs, same transactions).")]
 Master = Annotated[str, typer.Option(help="local[N] or spark://host:port.")]
-Every = Annotated[
-    float | None,
-    typer.Option(
-        help="Run continuously, with this trigger interval in seconds; default: exit when all records are read."
-    ),
-]
-
+MaxRecords = Annotated[int, typer.Option(min=1, help="Records of a batch at most.")]
 StartingOffsets = Annotated[
     str | None,
     typer.Option(metavar="OFFSETS", help='earliest, latest, topic:0:5,topic:1:7 or {"topic": {"0": 5, "1": 7}}.'),
@@ -59,7 +65,12 @@ def tables(
     profile: Profile = "auto",
     commit: Commit = "auto",
     master: Master = "local[*]",
-    every: Every = None,
+    memory: Memory = "1g",
+    conf: Conf = None,
+    ui: Ui = False,
+    interval: Interval = None,
+    max_records_per_batch: MaxRecords = DEFAULT_MAX_RECORDS_PER_BATCH,
+    metrics_port: MetricsPort = None,
     starting_offsets: StartingOffsets = None,
     starting_timestamp: StartingTimestamp = None,
     ending_offsets: EndingOffsets = None,
@@ -67,7 +78,6 @@ def tables(
     as_json: AsJson = False,
 ) -> None:
     """Write topics to Delta tables, exactly once. Invalid records go to a dead-letter table."""
-    say = _say_aside if as_json else _say
     try:
         selection = commands.TopicSelection.of([*(topics or ()), *(topic or ())], topic_pattern)
     except commands.OptionError as error:
@@ -84,16 +94,21 @@ def tables(
         profile=profile,
         commit=commit,
         master=master,
-        trigger_seconds=every,
-        starting=_position("starting", starting_offsets, starting_timestamp) or "earliest",
-        ending=_position("ending", ending_offsets, ending_timestamp),
+        memory=memory,
+        spark_options=spark_options(conf, ui),
+        trigger_seconds=seconds_of(interval),
+        max_records_per_batch=max_records_per_batch,
+        starting=position_of("starting", starting_offsets, starting_timestamp) or "earliest",
+        ending=position_of("ending", ending_offsets, ending_timestamp),
     )
     try:
-        if selection.is_one:
-            result, failed = commands.run_tables(options, say=say).as_json(), {}
-        else:
-            several = commands.run_topics(options, selection, say=say)
-            result, failed = several.as_json(), several.failed
+        with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
+            if selection.is_one:
+                one = commands.run_tables(options, listener=report.listener, say=report.say)
+                result, failed = one.as_json(), {}
+            else:
+                several = commands.run_topics(options, selection, listener=report.listener, say=report.say)
+                result, failed = several.as_json(), several.failed
     except (commands.OptionError, RuntimeError) as error:
         fail(str(error))
     if as_json:
@@ -110,6 +125,11 @@ def backfill(
     profile: Profile = "auto",
     commit: Commit = "auto",
     master: Master = "local[*]",
+    memory: Memory = "1g",
+    conf: Conf = None,
+    ui: Ui = False,
+    max_records_per_batch: MaxRecords = DEFAULT_MAX_RECORDS_PER_BATCH,
+    metrics_port: MetricsPort = None,
     starting_offsets: StartingOffsets = None,
     starting_timestamp: StartingTimestamp = None,
     ending_offsets: EndingOffsets = None,
@@ -126,11 +146,15 @@ def backfill(
         profile=profile,
         commit=commit,
         master=master,
-        starting=_position("starting", starting_offsets, starting_timestamp) or "earliest",
-        ending=_position("ending", ending_offsets, ending_timestamp),
+        memory=memory,
+        spark_options=spark_options(conf, ui),
+        max_records_per_batch=max_records_per_batch,
+        starting=position_of("starting", starting_offsets, starting_timestamp) or "earliest",
+        ending=position_of("ending", ending_offsets, ending_timestamp),
     )
     try:
-        result = commands.run_backfill(options, say=_say_aside if as_json else _say)
+        with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
+            result = commands.run_backfill(options, listener=report.listener, say=report.say)
     except (commands.OptionError, RuntimeError) as error:
         fail(str(error))
     if as_json:
@@ -145,7 +169,12 @@ def audit(
     profile: Profile = "auto",
     commit: Commit = "auto",
     master: Master = "local[*]",
-    every: Every = None,
+    memory: Memory = "1g",
+    conf: Conf = None,
+    ui: Ui = False,
+    interval: Interval = None,
+    max_records_per_batch: MaxRecords = DEFAULT_MAX_RECORDS_PER_BATCH,
+    metrics_port: MetricsPort = None,
     figures: Annotated[bool, typer.Option(help="Print the figures of the report as JSON.")] = False,
 ) -> None:
     """Write the audit trail to tables: events, roll-ups, and a check for missing sequence numbers.
@@ -159,16 +188,51 @@ def audit(
         profile=profile,
         commit=commit,
         master=master,
-        trigger_seconds=every,
+        memory=memory,
+        spark_options=spark_options(conf, ui),
+        trigger_seconds=seconds_of(interval),
+        max_records_per_batch=max_records_per_batch,
     )
     try:
-        result = commands.run_audit(options, say=_say_aside if figures else _say)
+        with reported_run(as_json=figures, metrics_port=metrics_port) as report:
+            result = commands.run_audit(options, listener=report.listener, say=report.say)
     except (commands.OptionError, RuntimeError) as error:
         fail(str(error))
         return
     if figures:
         print(json.dumps(result.figures))
     if not result.complete:
+        raise typer.Exit(2)
+
+
+@app.command("report")
+def report(
+    warehouse: Warehouse,
+    name: Annotated[str, typer.Option(help="Table of the audit events.")] = "audit_events",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The HTML file (default: report.html in the warehouse).")
+    ] = None,
+) -> None:
+    """Write the report of the audit trail as an HTML page, from its tables alone: no broker, no Spark, no Java.
+
+    With --json the report is printed as JSON. Ends with status 2 when the audit trail is not complete.
+    """
+    try:
+        figures = commands.read_figures(warehouse, name)
+    except FileNotFoundError as error:
+        fail(f"{error}: write the audit trail with `signalbox pipeline audit` first")
+    except RuntimeError as error:
+        fail(str(error))
+    if shared().as_json:
+        print(json.dumps(report_document(figures)))
+    else:
+        page = output or warehouse / "report.html"
+        try:
+            page.write_text(report_page(figures, str(warehouse)), encoding="utf-8")
+        except OSError as error:
+            fail(f"--output: {page} cannot be written: {error.strerror}")
+        say(f"{page}: {len(report_document(figures)['anomalies'])} anomalies, {completeness_line(figures)}")
+    if not figures["completeness"]["complete"]:
         raise typer.Exit(2)
 
 
@@ -184,22 +248,6 @@ def jars(
         return
     for jar in fetched:
         console.print(jar.name, markup=False)
-
-
-def _position(which: str, offsets: str | None, timestamp: str | None) -> str | None:
-    """The position of two options, of which one may be set."""
-    if offsets is not None and timestamp is not None:
-        fail(f"--{which}-offsets and --{which}-timestamp exclude each other", code=2)
-    if timestamp is None:
-        return offsets
-    try:
-        return f"@{instant_ms(timestamp)}"
-    except ValueError as error:
-        fail(f"--{which}-timestamp: {error}", code=2)
-
-
-def _say_aside(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _say(line: str) -> None:

@@ -60,6 +60,9 @@ def start_engine(options: RunOptions, begun_with: Profile | None = None, say: Ca
         f"pipeline: Spark {spark.version} on {options.master}, profile {choice.profile} ({choice.reason}), "
         f"reading with {reader}, committing with {'Delta' if committer == Commit.SPARK else 'delta-rs'}"
     )
+    pages = spark.sparkContext.uiWebUrl
+    if pages is not None:
+        say(f"pipeline: Spark's own pages: {pages}")
     return Engine(spark, choice)
 
 

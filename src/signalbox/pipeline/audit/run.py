@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from signalbox.pipeline.audit.completeness import completeness_line
 from signalbox.pipeline.audit.event_table import KEPT_COLUMNS, NEWER_SCHEMA, event_ddl
 from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
 from signalbox.pipeline.audit.rollups import renew_rollups
@@ -82,28 +83,6 @@ def _result(run: TableRun, counts: RunCounts, options: AuditOptions) -> AuditRes
         seconds=counts.seconds,
         figures=read_figures(options.warehouse, options.name),
     )
-
-
-def completeness_line(figures: dict[str, Any]) -> str:
-    """One line that says if the audit trail is complete."""
-    completeness = figures["completeness"]
-    rows, records = completeness["table_rows"] + completeness["dead_rows"], completeness["topic_records"]
-    if completeness["complete"]:
-        writer_count = len(completeness["brokers"])
-        return (
-            f"complete: {rows:,} events = {records:,} records, "
-            f"seq of {writer_count} writers from 0 without gap or repeat"
-        )
-    late = [broker for broker in completeness["brokers"] if not broker["whole"]]
-    writers = ", ".join(f"broker {broker['broker_id']} epoch {broker['broker_epoch']}" for broker in late)
-    unread = f" and {completeness['unread_records']:,} unread" if completeness["unread_records"] else ""
-    gaps = (
-        f"; {completeness['missing_events']:,} events missing, {completeness['duplicate_events']:,} repeated: "
-        f"seq has gaps, repeats or lost its beginning at {writers}"
-        if late
-        else ""
-    )
-    return f"INCOMPLETE: {rows:,} events in the tables, {records:,} records in the topic{unread}{gaps}"
 
 
 def run_audit(

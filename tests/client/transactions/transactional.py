@@ -88,6 +88,7 @@ class Cuts:
         self.when = when
         self.requests = 0
         self.cuts = 0
+        self.lost_responses = 0  # of requests that were certainly executed
 
     def is_due(self, message: Any) -> bool:
         """Whether the request with this message is cut."""
@@ -128,6 +129,7 @@ def cutting(cuts: Cuts) -> Iterator[Cuts]:
         executed, sent = cuts.executed, asyncio.ensure_future(request(self, message, **fields))
         if executed:
             await sent
+            cuts.lost_responses += 1
             self.close("cut by the test")
             raise ConnectionLost(self.address, "cut by the test")
         await asyncio.sleep(0)

@@ -107,18 +107,18 @@ def test_positions_that_are_none(run: Any, tmp_path: Path, command: str, argumen
 
 
 @pytest.mark.spec("P2")
-def test_the_report_is_a_page_or_json_and_its_status_says_if_the_trail_is_complete(
+def test_the_report_is_a_page_or_json_and_its_status_says_if_it_is_complete(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trail = figures()
-    monkeypatch.setattr("signalbox.pipeline.commands.read_figures", lambda *_: trail)
+    content = figures()
+    monkeypatch.setattr("signalbox.pipeline.commands.read_figures", lambda *_: content)
     page = tmp_path / "page.html"
     result = run("pipeline", "report", "--warehouse", str(tmp_path), "-o", str(page))
-    assert (result.exit_code, page.read_text()) == (0, report_page(trail, str(tmp_path)))
+    assert (result.exit_code, page.read_text()) == (0, report_page(content, str(tmp_path)))
     assert "0 anomalies, complete: 9 events = 9 records" in result.stdout
     run("pipeline", "report", "--warehouse", str(tmp_path))
     assert (tmp_path / "report.html").is_file()
-    trail["completeness"] |= {"complete": False, "findings": ["broker 1 epoch 7 begins at seq 50"]}
+    content["completeness"] |= {"complete": False, "findings": ["broker 1 epoch 7 begins at seq 50"]}
     result = run("pipeline", "report", "--warehouse", str(tmp_path), "--json")
     assert result.exit_code == 2
     assert json.loads(result.stdout)["anomalies"][0]["text"] == "broker 1 epoch 7 begins at seq 50"
@@ -130,4 +130,4 @@ def test_the_report_is_a_page_or_json_and_its_status_says_if_the_trail_is_comple
 def test_a_report_without_an_audit_trail_is_one_line(run: Any, tmp_path: Path) -> None:
     result = run("pipeline", "report", "--warehouse", str(tmp_path))
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "write the audit trail with `signalbox pipeline audit` first" in result.stderr
+    assert "write the audit content with `signalbox pipeline audit` first" in result.stderr

@@ -23,7 +23,7 @@ from signalbox.cli.pipeline_runs.run_options import (
 from signalbox.cli.shell.shared_options import shared
 from signalbox.pipeline import commands
 from signalbox.pipeline.audit.completeness import completeness_line
-from signalbox.pipeline.options import DEFAULT_MAX_RECORDS_PER_BATCH
+from signalbox.pipeline.options import ALERTS_TOPIC, DEFAULT_MAX_RECORDS_PER_BATCH
 from signalbox.pipeline.report.page import report_document, report_page
 
 app = typer.Typer(help="Write topics and the audit trail to Delta tables with Spark.", no_args_is_help=True)
@@ -38,7 +38,8 @@ StartingOffsets = Annotated[
     typer.Option(metavar="OFFSETS", help='earliest, latest, topic:0:5,topic:1:7 or {"topic": {"0": 5, "1": 7}}.'),
 ]
 StartingTimestamp = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Start at the first record of this time: ISO 8601, ms, or 15m ago.")
+    str | None,
+    typer.Option(metavar="TIME", help="Start at the first record of this time: 2026-11-26T19:00:00, ms, 15m (ago)."),
 ]
 EndingOffsets = Annotated[
     str | None, typer.Option(metavar="OFFSETS", help="End there; the forms of --starting-offsets.")
@@ -175,6 +176,14 @@ def audit(
     interval: Interval = None,
     max_records_per_batch: MaxRecords = DEFAULT_MAX_RECORDS_PER_BATCH,
     metrics_port: MetricsPort = None,
+    alerts: Annotated[bool, typer.Option("--alerts", help="Write alerts of the events to a topic.")] = False,
+    alerts_topic: Annotated[str, typer.Option(metavar="TOPIC", help="The topic of --alerts.")] = ALERTS_TOPIC,
+    broker_principal: Annotated[
+        list[str] | None, typer.Option(metavar="PRINCIPAL", help="A principal of brokers, for --alerts; repeatable.")
+    ] = None,
+    public_listener: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A listener of clients, for --alerts; repeatable.")
+    ] = None,
     figures: Annotated[bool, typer.Option(help="Print the figures of the report as JSON.")] = False,
 ) -> None:
     """Write the audit trail to tables: events, roll-ups, and a check for missing sequence numbers.
@@ -192,6 +201,9 @@ def audit(
         spark_options=spark_options(conf, ui),
         trigger_seconds=seconds_of(interval),
         max_records_per_batch=max_records_per_batch,
+        alerts_topic=alerts_topic if alerts else None,
+        broker_principals=tuple(broker_principal or ()),
+        public_listeners=tuple(public_listener or ()),
     )
     try:
         with reported_run(as_json=figures, metrics_port=metrics_port) as report:

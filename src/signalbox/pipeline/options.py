@@ -12,6 +12,7 @@ from signalbox.pipeline.client.librdkafka_settings import ClientPropertyError, l
 from signalbox.pipeline.client.properties import property_faults
 from signalbox.pipeline.positions.position import parse_position
 
+ALERTS_TOPIC = "signalbox.alerts"
 DEFAULT_MAX_RECORDS_PER_BATCH = 200_000
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # as a Path writes it: two slashes have become one
 
@@ -103,11 +104,16 @@ class AuditOptions(RunOptions):
     """The audit trail → `<warehouse>/<name>` (events) and the roll-up tables `<warehouse>/<name>_...`.
 
     `roll_up_every_seconds`: how often a continuous run replaces the roll-ups; they are always replaced at its end.
+    `alerts_topic`: where the rules of `alerts/rules.py` write; None = no alerts. `broker_principals` and
+    `public_listeners` are for these rules.
     """
 
     topic: str = AUDIT_TOPIC
     name: str = "audit_events"
     roll_up_every_seconds: float = 60.0
+    alerts_topic: str | None = None
+    broker_principals: tuple[str, ...] = ()
+    public_listeners: tuple[str, ...] = ()
 
 
 def _position_fault(text: str) -> str | None:

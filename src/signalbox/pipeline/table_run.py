@@ -87,7 +87,8 @@ class TableJob:
 
 
 class TableRun:
-    """A run in progress, and its counts."""
+    """A run in progress, and its counts. `on_rows` receives the good rows of each batch of a table with a schema, after
+    they are committed and before the batch ends: again if a batch is repeated."""
 
     def __init__(
         self, job: TableJob, options: RunOptions, engine: Engine, client: TopicClient, listener: EventListener
@@ -98,6 +99,7 @@ class TableRun:
         self.client = client
         self.counts = RunCounts()
         self.listener = listener
+        self.on_rows: Callable[[DataFrame], None] | None = None
         self._sink = engine.sink(options.commit)
         self._ending: OffsetMap | None = None
         self._known: dict[str, int] = {}
@@ -214,7 +216,10 @@ class TableRun:
             total, dead = int(counted[0]), int(counted[1])
             self._report(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
             kept_aside = self._commit(dead_rows(frame, shape), self.dead_target, stamp) if dead else 0
-            return self._commit(good_rows(frame, shape), self.good_target, stamp), kept_aside or 0
+            rows = self._commit(good_rows(frame, shape), self.good_target, stamp)
+            if self.on_rows is not None:
+                self.on_rows(good_rows(frame, shape))
+            return rows, kept_aside or 0
         finally:
             frame.unpersist()
 

@@ -42,11 +42,11 @@ def test_settings_of_spark_are_passed_through_and_win() -> None:
 
 @pytest.mark.spec("P9")
 def test_a_run_reports_lines_and_metrics(capsys: pytest.CaptureFixture[str]) -> None:
-    with reported_run(as_json=True, metrics_port=0) as surroundings:
+    with reported_run(as_json=True, metrics_port=0) as report:
         done = PipelineEvent(
             step=Step.BATCH_DONE, pipeline="t", batch_id=0, rows=4, dead_rows=0, consumed_records=4, known_records=4
         )
-        surroundings.listener(done)
+        report.listener(done)
         captured = capsys.readouterr()
         assert captured.out == ""
         address = re.search(r"metrics: (http://127.0.0.1:\d+/metrics)", captured.err)

@@ -78,7 +78,7 @@ def test_fewer_rows_than_records_are_incomplete_without_any_gap(warehouse: Path)
     assert completeness_line(found) == "INCOMPLETE: 3 events in the tables, 4 records in the topic"
 
 
-def test_an_empty_trail_is_not_complete(warehouse: Path) -> None:
+def test_an_empty_audit_trail_is_not_complete(warehouse: Path) -> None:
     for rollup in ("sequences", "gaps"):
         replace_table(rollup_path(warehouse / "events", rollup), pa.table(NO_ROWS))
     replace_table(warehouse / "events", pa.table(NO_ROWS))

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def figures(**changes: Any) -> dict[str, Any]:
-    """A complete trail without anomalies; `changes` replaces its lists."""
+    """A complete reported without anomalies; `changes` replaces its lists."""
     request = {
         "broker_id": 1, "listener": "CLIENT", "plane": "data", "principal": "User:alice", "client_id": "shop",
         "api": "PRODUCE", "requests": 400, "errors": 0, "mean_us": 900, "max_us": 5_000,

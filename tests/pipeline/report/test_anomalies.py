@@ -1,4 +1,4 @@
-"""Every rule finds what it is for, and nothing in a trail without anomalies."""
+"""Every rule finds what it is for, and nothing in a reported without anomalies."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("trail", "rule", "severity", "text"), CASES)
-def test_a_rule_finds_what_it_is_for(trail: dict[str, Any], rule: str, severity: Severity, text: str) -> None:
-    (anomaly,) = anomalies(trail)
+@pytest.mark.parametrize(("reported", "rule", "severity", "text"), CASES)
+def test_a_rule_finds_what_it_is_for(reported: dict[str, Any], rule: str, severity: Severity, text: str) -> None:
+    (anomaly,) = anomalies(reported)
     assert (anomaly.rule, anomaly.severity) == (rule, severity)
     assert text in anomaly.text
 
@@ -56,15 +56,15 @@ def test_every_rule_has_a_case() -> None:
     assert {rule for _, rule, _, _ in CASES} == set(RULES)
 
 
-def test_a_trail_without_anomalies() -> None:
+def test_an_audit_trail_without_anomalies() -> None:
     waiting = {**figures()["requests"][1], "max_us": 9_000_000}
     assert anomalies(figures(forwarded=[forward(p99_us=None)], requests=[waiting])) == []
 
 
-def test_brokers_that_do_not_log_in_are_not_told_from_clients() -> None:
-    trail = posing()
-    trail["decided"] = [decided("User:ANONYMOUS")]
-    assert anomalies(trail) == []
+def test_brokers_that_do_not_log_in_are_not_distinguished_from_clients() -> None:
+    reported = posing()
+    reported["decided"] = [decided("User:ANONYMOUS")]
+    assert anomalies(reported) == []
 
 
 def test_errors_come_first() -> None:

@@ -12,7 +12,7 @@ from signalbox.pipeline.report.page import SHOWN_ROWS, report_document, report_p
 from tests.pipeline.report.sample import decided, figures, forward, misroute, rejection
 
 pytestmark = pytest.mark.spec("P2")
-TRAIL = figures(
+REPORTED = figures(
     forwarded=[forward(1)], decided=[decided("User:broker")], rejected=[rejection("control")], misrouted=[misroute(150)]
 )
 
@@ -35,7 +35,7 @@ class Tags(HTMLParser):
 
 
 def test_the_page_is_whole_and_loads_nothing() -> None:
-    page = report_page(TRAIL, "lake")
+    page = report_page(REPORTED, "lake")
     tags = Tags()
     tags.feed(page)
     assert (tags.open, tags.loaded) == ([], [])
@@ -45,7 +45,7 @@ def test_the_page_is_whole_and_loads_nothing() -> None:
 
 
 def test_it_fits_a_phone_and_has_a_dark_mode() -> None:
-    page = report_page(TRAIL, "lake")
+    page = report_page(REPORTED, "lake")
     assert "prefers-color-scheme: dark" in page
     assert "width=device-width" in page
     assert page.count("<table") == page.count("<div class='wide'><table")
@@ -53,15 +53,15 @@ def test_it_fits_a_phone_and_has_a_dark_mode() -> None:
 
 
 def test_text_of_clients_is_escaped() -> None:
-    trail = figures(requests=[{**TRAIL["requests"][0], "client_id": "<script>alert(1)</script>"}])
-    assert "<script" not in report_page(trail, "<b>lake</b>")
+    reported = figures(requests=[{**REPORTED["requests"][0], "client_id": "<script>alert(1)</script>"}])
+    assert "<script" not in report_page(reported, "<b>lake</b>")
 
 
-def test_an_incomplete_trail_comes_first() -> None:
-    completeness = {**TRAIL["completeness"], "complete": False, "findings": ["broker 1 epoch 7 begins at seq 50"]}
+def test_an_incomplete_audit_trail_comes_first() -> None:
+    completeness = {**REPORTED["completeness"], "complete": False, "findings": ["broker 1 epoch 7 begins at seq 50"]}
     page = report_page(figures(completeness=completeness), "lake")
     assert page.index("Not complete.") < page.index("broker 1 epoch 7 begins at seq 50") < page.index("Anomalies")
-    assert "<b>Complete.</b>" in report_page(TRAIL, "lake")
+    assert "<b>Complete.</b>" in report_page(REPORTED, "lake")
 
 
 def test_long_lists_are_cut_and_it_says_so() -> None:
@@ -69,14 +69,14 @@ def test_long_lists_are_cut_and_it_says_so() -> None:
     assert "5 more rows are in the report of --json" in report_page(figures(misrouted=rows), "lake")
 
 
-def test_a_trail_without_events_is_a_page() -> None:
-    totals = {**TRAIL["totals"], "first_ms": None, "last_ms": None}
-    empty = figures(totals=totals, requests=[], latency=[], completeness={**TRAIL["completeness"], "brokers": []})
+def test_an_audit_trail_without_events_is_a_page() -> None:
+    totals = {**REPORTED["totals"], "first_ms": None, "last_ms": None}
+    empty = figures(totals=totals, requests=[], latency=[], completeness={**REPORTED["completeness"], "brokers": []})
     assert "no events" in report_page(empty, "lake")
 
 
 def test_the_document_is_json_with_figures_and_anomalies() -> None:
-    document = report_document(TRAIL)
+    document = report_document(REPORTED)
     assert json.loads(json.dumps(document)) == document
     assert {anomaly["rule"] for anomaly in document["anomalies"]} == {
         "misrouted requests",

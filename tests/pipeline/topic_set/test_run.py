@@ -1,4 +1,4 @@
-"""Several topics in one run: in turn or together, independent of each other."""
+"""Several topics in one run: sequentially or together, independent of each other."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def tables(runs: Runs, stop: threading.Event, **more: Any) -> _Tables:
 def test_a_topic_that_fails_does_not_stop_the_others() -> None:
     stop = threading.Event()
     several = tables(runs := Runs(stop), stop)
-    several.run_in_turn(["a", "bad", "c"])
+    several.run_sequentially(["a", "bad", "c"])
     assert runs.topics == ["a", "bad", "c"]
     assert list(several.result.tables) == ["a", "c"]
     assert several.result.failed == {"bad": "topic bad cannot be read"}
@@ -58,7 +58,7 @@ def test_a_topic_that_fails_does_not_stop_the_others() -> None:
 
 def test_a_signal_ends_the_run_between_two_topics() -> None:
     stop = threading.Event()
-    tables(runs := Runs(stop, stop_at="a"), stop).run_in_turn(["a", "b"])
+    tables(runs := Runs(stop, stop_at="a"), stop).run_sequentially(["a", "b"])
     assert runs.topics == ["a"]
 
 

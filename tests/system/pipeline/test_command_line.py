@@ -28,7 +28,7 @@ def pipeline(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, env=ENVIRONMENT)
 
 
-@pytest.mark.spec("P1", "P3")
+@pytest.mark.spec("P1", "P2", "P3")
 @pytest.mark.timeout(400)
 def test_tables_and_audit_print_json_and_say_the_rest_aside(topics: Topics, tmp_path: Path) -> None:
     topic = topics.create("typed")
@@ -48,6 +48,14 @@ def test_tables_and_audit_print_json_and_say_the_rest_aside(topics: Topics, tmp_
     assert figures["completeness"]["complete"] is True
     asked = {(row["client_id"], row["api"]) for row in figures["requests"]}
     assert (f"signalbox-pipeline-{topic}", "FETCH") in asked, f"{AUDIT_TOPIC} does not tell of our own reading"
+
+    report = pipeline("report", "--warehouse", str(tmp_path), "--json")
+    assert report.returncode == 0, report.stderr
+    document = json.loads(report.stdout)
+    assert document["requests"] == figures["requests"]
+    assert not [each for each in document["anomalies"] if each["rule"] == "incomplete audit trail"]
+    assert pipeline("report", "--warehouse", str(tmp_path)).returncode == 0
+    assert f"signalbox-pipeline-{topic}" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.timeout(400)

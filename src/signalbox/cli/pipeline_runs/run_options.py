@@ -1,4 +1,4 @@
-"""Options that the commands with a Spark run share, and the surroundings of a run: lines or bars, and its metrics."""
+"""Options that the commands with a Spark run share, and where a run reports to: lines or bars, and metrics."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def spark_options(conf: list[str] | None, ui: bool) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class RunReport:
     """Where a run reports to."""
 
     say: Callable[[str], None]
@@ -72,7 +72,7 @@ class Surroundings:
 
 
 @contextmanager
-def reported_run(*, as_json: bool, metrics_port: int | None) -> Iterator[Surroundings]:
+def reported_run(*, as_json: bool, metrics_port: int | None) -> Iterator[RunReport]:
     """Lines and bars on standard output (standard error beside a JSON result), and the page of metrics."""
     console = connect.errors if as_json else connect.console
     listeners: list[EventListener] = []
@@ -91,4 +91,4 @@ def reported_run(*, as_json: bool, metrics_port: int | None) -> Iterator[Surroun
             metrics = RunMetrics()
             listeners.append(metrics)
             say(f"metrics: http://{ADDRESS}:{stack.enter_context(metrics.served(metrics_port))}/metrics")
-        yield Surroundings(say, report)
+        yield RunReport(say, report)

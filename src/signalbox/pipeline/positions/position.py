@@ -3,7 +3,7 @@
 Texts, as options have them: the words; `@1795719600000`, milliseconds since the epoch; Spark's JSON
 `{"flights": {"0": 5, "1": -1}}` with -2 for earliest and -1 for latest; `flights:0:5,flights:1:7`. A time means, in
 each partition, the first record that is not older, or the end if there is none. Offsets must name every partition, as
-in Spark: a partition that was forgotten would be read from a place that nobody chose.
+in Spark: a partition that was forgotten would be read from an unexpected offset.
 """
 
 from __future__ import annotations

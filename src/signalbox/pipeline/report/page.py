@@ -26,8 +26,8 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
   max-width: 60rem; padding: 1.5rem 1rem 3rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2rem 0 .4rem; }
 p { margin: .2rem 0 .8rem; } .soft { color: var(--soft); }
-.verdict { border-left: .3rem solid var(--good); padding: .3rem .8rem; background: var(--card); }
-.verdict.bad { border-color: var(--warm); }
+.result { border-left: .3rem solid var(--good); padding: .3rem .8rem; background: var(--card); }
+.result.bad { border-color: var(--warm); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: .6rem; margin: 1rem 0; }
 .tile { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .6rem .8rem; }
 .tile b { display: block; font-size: 1.3rem; } .tile span { color: var(--soft); font-size: .85rem; }
@@ -69,7 +69,7 @@ def report_document(figures: Mapping[str, Any]) -> dict[str, Any]:
 def report_page(figures: Mapping[str, Any], warehouse: str) -> str:
     """The report as HTML."""
     components = [
-        _verdict(figures["completeness"]),
+        _result(figures["completeness"]),
         _tiles(figures),
         _anomalies(anomalies(figures)),
         _section("Who talks to whom", "The clients with most requests, and the brokers with their listeners."),
@@ -102,15 +102,15 @@ def _provenance(totals: Mapping[str, Any], warehouse: str) -> str:
     return f"{warehouse}, {first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S} UTC, Signalbox {__version__}"
 
 
-def _verdict(completeness: Mapping[str, Any]) -> str:
+def _result(completeness: Mapping[str, Any]) -> str:
     if completeness["complete"]:
         rows = completeness["table_rows"] + completeness["dead_rows"]
         return (
-            f"<p class='verdict'><b>Complete.</b> {rows:,} events are as many as the topic had records, and those of"
+            f"<p class='result'><b>Complete.</b> {rows:,} events are as many as the topic had records, and those of"
             f" {len(completeness['brokers'])} broker epochs are numbered from 0 without gap or repeat.</p>"
         )
     findings = "".join(f"<li>{escape(finding)}</li>" for finding in completeness["findings"])
-    return f"<div class='verdict bad'><b>Not complete.</b> Every other figure may be too low.<ul>{findings}</ul></div>"
+    return f"<div class='result bad'><b>Not complete.</b> Every other figure may be too low.<ul>{findings}</ul></div>"
 
 
 def _tiles(figures: Mapping[str, Any]) -> str:

@@ -71,11 +71,11 @@ def bar_picture(rows: Sequence[tuple[str, float]], unit: str = "") -> str:
     for number, (name, value) in enumerate(rows):
         y = 38 * number + 14
         number_text = f"{value:,.0f}{unit}"
-        room = (len(number_text) + 1) * CHARACTER_WIDTH + 6
-        width = max(2.0, (WIDTH - room) * value / most)
+        space = (len(number_text) + 1) * CHARACTER_WIDTH + 6
+        width = max(2.0, (WIDTH - space) * value / most)
         parts.append(_text(0, y, name, WIDTH))
         parts.append(f"<rect x='0' y='{y + 5}' width='{width:.1f}' height='12' rx='3' class='accent'/>")
-        parts.append(_text(width + 6, y + 15, number_text, room, style="soft"))
+        parts.append(_text(width + 6, y + 15, number_text, space, style="soft"))
     return _svg(38 * len(rows) + 4, "Bars", parts)
 
 

@@ -72,7 +72,7 @@ def run_topics(
     ):
         tables = _Tables(options, replace(opened, stop=stop), listener, say)
         if options.trigger_seconds is None:
-            tables.run_in_turn(topics)
+            tables.run_sequentially(topics)
         else:
             tables.run_together(topics, found)
     return tables.result
@@ -108,7 +108,7 @@ class _Tables:
     def _stopped(self) -> bool:
         return self._engine.stop is not None and self._engine.stop.is_set()
 
-    def run_in_turn(self, topics: list[str]) -> None:
+    def run_sequentially(self, topics: list[str]) -> None:
         """One topic after the other, until a signal stops the run."""
         for topic in topics:
             if self._stopped:

@@ -54,8 +54,8 @@ _TABLES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
      "decided", ("api", "resource", "principal", "forwarding_principal", "error", "requests")),
     ("Rejected", "Requests that a listener or plane does not accept, and what was denied.", "rejected",
      ("kind", "broker_id", "listener", "plane", "api", "principal", "client_address", "error", "reason", "requests")),
-    ("Misrouted", "Requests that meant another node or cluster than they reached.", "misrouted",
-     ("expected", "actual", "broker_id", "listener", "requests", "clients")),
+    ("Misrouted", "Requests that meant another node than they reached, with the error that they got.", "misrouted",
+     ("expected", "actual", "error", "broker_id", "listener", "requests", "clients")),
     ("Clients", "Software that connected, the latest first.", "clients",
      ("client_software", "client_id", "principal", "listener", "connections")),
 )  # fmt: skip

@@ -173,8 +173,10 @@ class TopicClient:
 
     def _offsets(self, topics: list[str], position: str | int) -> OffsetMap:
         topic_ids, partitions = self.partitions(topics)
-        at_time = isinstance(position, int)
-        spec = OffsetSpec.for_timestamp(position) if at_time else getattr(OffsetSpec, str(position))()
+        if isinstance(position, int):
+            spec = OffsetSpec.for_timestamp(position)
+        else:
+            spec = getattr(OffsetSpec, position)()
         request = {ClientPartition(tp.topic, tp.partition): spec for tp in partitions}
         answers = self._admin.list_offsets(
             request,

@@ -29,7 +29,7 @@ def test_ports_at_which_nothing_listens_are_named_soon() -> None:
         assert f"127.0.0.1:{port}: Connect to ipv4#127.0.0.1:{port} failed: Connection refused" in str(rejected.value)
 
 
-def test_a_rejected_login_does_not_wait() -> None:
+def test_a_rejected_login_ends_the_wait() -> None:
     contact = FirstContact()
     contact.on_error(failed("sasl_ssl://b:1", "SASL authentication error", KafkaError._AUTHENTICATION))
     with pytest.raises(NoContactError, match=r"no broker can be used: b:1: SASL authentication error$"):
@@ -44,6 +44,20 @@ def test_one_broker_that_is_down_is_no_failure() -> None:
         answer.set_result(1)
 
     contact.wait(answer, answered_later)
+
+
+def test_brokers_that_came_up_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    contact, answer, now = FirstContact(), Future[Any](), [100.0]
+    monkeypatch.setattr("signalbox.pipeline.client.first_contact.time.monotonic", lambda: now[0])
+    contact.on_error(failed("b:1", "Connection refused"))
+    contact.on_error(DOWN)
+
+    def slowly(_: float) -> None:
+        now[0] += 2
+        if now[0] > 120:
+            answer.set_result(1)
+
+    contact.wait(answer, slowly)
 
 
 def test_after_the_first_answer_nothing_is_collected() -> None:

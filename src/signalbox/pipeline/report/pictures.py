@@ -105,11 +105,10 @@ def latency_picture(rows: Sequence[Mapping[str, Any]]) -> str:
     ]
     for number, (plane, line) in enumerate(sorted(points.items())):
         color = _PLANES[number % len(_PLANES)]
-        path = " ".join("{:.1f},{:.1f}".format(*place(*point)) for point in line)
+        places = [place(*point) for point in line]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         parts.append(f"<polyline points='{path}' class='line {color}-line'/>")
-        parts += [
-            "<circle cx='{:.1f}' cy='{:.1f}' r='2.5' class='{}'/>".format(*place(*point), color) for point in line
-        ]
+        parts += [f"<circle cx='{x:.1f}' cy='{y:.1f}' r='2.5' class='{color}'/>" for x, y in places]
         parts.append(f"<rect x='{64 + 130 * number}' y='166' width='12' height='12' class='{color}'/>")
         parts.append(_text(80 + 130 * number, 176, f"{plane or 'other'} plane", 110))
     return _svg(184, "Mean latency over time, per plane", parts)

@@ -106,7 +106,7 @@ def test_a_continuous_run_shows_its_metrics_and_ends_with_its_batch(topics: Topi
 
     def page() -> str:
         try:
-            return urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60).read().decode()
+            return str(urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60).read(), "utf-8")
         except OSError:
             return ""
 

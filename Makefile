@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security pipeline-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour chaos fuzz words mutants clean
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security
 .PHONY: dist dist-test pythons
 .DEFAULT_GOAL := help
 
@@ -27,7 +27,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --editable .
 	@touch $@
 
-demo: $(STAMP)  ## the main job on real data; KEEP=1 leaves the cluster up
+demo: $(STAMP)  ## the main use case on real data; KEEP=1 leaves the cluster up
 	$(BIN)/signalbox demo $(if $(KEEP),--keep)
 
 lint: $(STAMP)  ## format, lint, types, import contracts
@@ -107,6 +107,9 @@ doctor-stories: $(STAMP)  ## misrouted connections, each built with the switchbo
 
 tour: $(STAMP)  ## the README and the first hours as their readers live them, outputs compared (Spark: some minutes): TOUR=python-developer or a page
 	$(BIN)/python -m tools.tour $(TOUR)
+
+report-pictures: $(STAMP)  ## the HTML reports and drawings in Chromium, narrow and wide, light and dark: no text leaves its box
+	$(BIN)/python -m tools.report_pictures
 
 DOCS := build/docs-env
 

@@ -1,4 +1,4 @@
-"""Signalbox: a Kafka-wire-compatible broker cluster whose subject is routing.
+"""Signalbox: a Kafka-wire-compatible broker cluster built around request routing.
 
 Packages, from the lowest layer up: common, protocol, security, transport, network | client | metadata | storage,
 controller | coordinator | replication, broker, wiring | pipeline, testing, cli. Imports go down only.

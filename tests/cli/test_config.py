@@ -32,6 +32,7 @@ def test_a_broker_and_all_brokers(run: Any) -> None:
     found = rows(run("config", "describe", "broker:1").stdout)
     assert found["node.id"] == ["1", "server.properties", ""]
     assert run("config", "describe", "broker:").exit_code == 0
+    assert run("config", "set", "broker:", "log.retention.ms=").stdout == "all brokers: changed\n"
 
 
 @pytest.mark.spec("L5")

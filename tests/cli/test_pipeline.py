@@ -130,4 +130,4 @@ def test_the_report_is_a_page_or_json_and_its_status_says_if_it_is_complete(
 def test_a_report_without_an_audit_trail_is_one_line(run: Any, tmp_path: Path) -> None:
     result = run("pipeline", "report", "--warehouse", str(tmp_path))
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "write the audit content with `signalbox pipeline audit` first" in result.stderr
+    assert "write the audit trail with `signalbox pipeline audit` first" in result.stderr

@@ -13,8 +13,6 @@ import pytest
 from signalbox.client.admin import AdminClient
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import DeadlinePassed
-from signalbox.protocol.api_table import ApiKey
-from signalbox.protocol.messages.describe_cluster import DescribeClusterResponse
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import with_client
 from tests.client.loopback_cluster import LoopbackCluster
@@ -36,23 +34,6 @@ def test_without_a_broker_the_call_ends_at_its_deadline() -> None:
                 await admin.create_topic("a")
 
     asyncio.run(run())
-
-
-def test_the_cluster_is_described_by_old_and_new_brokers() -> None:
-    async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
-        broker = cluster.brokers[1]
-        row = DescribeClusterResponse.DescribeClusterBroker(broker_id=1, host="h", port=9092)
-        broker.scripts[ApiKey.DESCRIBE_CLUSTER] = lambda request, version: DescribeClusterResponse(
-            cluster_id="cluster-A", controller_id=1, brokers=[row]
-        )
-        described = await admin.describe_cluster()
-        assert (described.cluster_id, described.controller_id) == ("cluster-A", 1)
-        assert str(described.nodes[0].address) == "h:9092"
-        broker.max_versions[ApiKey.DESCRIBE_CLUSTER] = -1
-        admin.client.metadata_updater.pool.drop_all("so that versions are requested again")
-        assert [node.node_id for node in (await admin.describe_cluster()).nodes] == [1]
-
-    with_admin(test)
 
 
 def table_of_the_page() -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ import pytest
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import (
+    ClientFailure,
     ConnectFailed,
     ConnectionLost,
     DeadlinePassed,
@@ -27,7 +28,7 @@ from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import crossed_cluster, hurried, with_client
 from tests.client.loopback_cluster import LoopbackCluster, Script
-from tests.waiting import until_true
+from tests.waiting import until_answered, until_true
 
 NO_TOPICS = MetadataRequest(topics=[])
 
@@ -176,6 +177,39 @@ def test_a_permanent_swap_costs_few_rebootstraps_and_does_not_affect_the_third_n
     with_client(test)
 
 
+@pytest.mark.spec("R6")
+def test_addresses_that_are_swapped_again_and_again_leave_the_connection_of_the_third_node_open() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+        kept = None
+        for _ in range(4):
+            before = cluster.brokers[3].rejected
+            board.swap("2", "3")
+            while cluster.brokers[3].rejected == before:
+                assert not await is_reached(client, 2)
+                await asyncio.sleep(0)
+            await until_true(lambda: 1 in client.view.nodes)
+            await client.request(1, NO_TOPICS)
+            connection = await client.metadata_updater.pool.get(client.view.nodes[1])
+            kept = kept or connection
+            assert connection is kept
+            await board.restore()
+            board.sever("2", "3")
+            await until_answered(lambda: is_reached(client, 2))
+            client.metadata_updater.rebootstrap._start_over_at_ms = 0.0  # as after a quiet second
+        assert client.rebootstraps == 1
+
+    with_client(test)
+
+
+async def is_reached(client: ClusterClient, node_id: int) -> bool:
+    try:
+        await client.request(node_id, NO_TOPICS)
+    except ClientFailure:
+        return False
+    return True
+
+
 def test_metadata_with_a_better_address_ends_the_quarantine() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
@@ -251,6 +285,7 @@ def test_a_dead_node_is_left_out_and_the_others_answer() -> None:
     with_client(test)
 
 
+@pytest.mark.spec("R5")
 @pytest.mark.spec("R5")
 def test_when_no_node_is_left_the_client_starts_over_and_comes_back() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:

@@ -7,12 +7,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from signalbox.common.audit_event import AuditEvent, AuditKind, encode_audit_event
 from signalbox.pipeline import commands
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.table_state import StateError
 from tests.pipeline.topics import Topics, json_values
 
 
@@ -63,3 +66,22 @@ def test_jars_are_fetched_and_verified(tmp_path: Path) -> None:
     paths = commands.fetch_jars(tmp_path, class_archive=False, say=lambda _: None)
     assert len(paths) == 6
     assert all(path.parent == tmp_path for path in paths)
+
+
+@pytest.mark.spec("P6")
+def test_rejected_records_of_a_table_that_is_not_there_are_an_error_of_each_command(warehouse: Path) -> None:
+    options = commands.TablesOptions(bootstrap_servers="h:1", warehouse=warehouse, topic="t")
+    with pytest.raises(StateError, match="no table t"):
+        commands.list_rejected(warehouse, "t")
+    with pytest.raises(StateError, match="no table t"):
+        commands.show_rejected(warehouse, "t", 1, None, None)
+    with pytest.raises(StateError, match="no table t"):
+        commands.replay_rejected(options, None, print)
+
+
+@pytest.mark.spec("P8")
+def test_a_table_is_maintained(tmp_path: Path) -> None:
+    for number in range(2):
+        write_deltalake(str(tmp_path / "t"), pa.table({"n": [number]}), mode="append")
+    (result,) = commands.maintain_table(tmp_path, "t", 128, 168, lambda _: None)
+    assert (result.as_json()["files_before"], result.as_json()["files_after"]) == (2, 1)

@@ -129,6 +129,21 @@ def unpacked_program(package: str, path: str) -> str:
 
 
 @cache
+def unpacked_with_libraries(package: str) -> Path:
+    """The folder with a Debian package and all that it needs and this machine has not, unpacked and not installed: for
+    programs that would bring a desktop along."""
+    with _folder(f"debian-complete-{package}") as (folder, fresh):
+        if fresh:
+            plan = _apt_get("install", "--simulate", "--no-install-recommends", package)
+            for name in [line.split()[1] for line in plan.splitlines() if line.startswith("Inst ")]:
+                _apt_get("download", "-q", "-o", "APT::Sandbox::User=root", name, folder=folder)
+            for file in folder.glob("*.deb"):
+                _run(["dpkg", "-x", str(file), str(folder)])
+                file.unlink()
+    return folder
+
+
+@cache
 def python_program(requirements: str, name: str) -> str:
     """The path of a program of `python/<requirements>.txt`, in an environment of its own."""
     pins = HERE / "python" / f"{requirements}.txt"
@@ -144,13 +159,16 @@ def _install(packages: tuple[str, ...]) -> None:
     _apt_get("install", "-y", "-q", "--no-install-recommends", *packages)
 
 
-def _apt_get(*arguments: str, folder: Path = HERE) -> None:
+def _apt_get(*arguments: str, folder: Path = HERE) -> str:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     command = ["apt-get", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=_FETCH_TIMEOUT_S)
-    if done.returncode:
-        _run(["apt-get", "update", "-q"])
-        _run(command, environment, folder)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S
+    )
+    if done.returncode == 0:
+        return done.stdout
+    _run(["apt-get", "update", "-q"])
+    return _run(command, environment, folder)
 
 
 @contextmanager
@@ -177,9 +195,10 @@ def _locked() -> Iterator[None]:
         yield
 
 
-def _run(arguments: list[str], environment: dict[str, str] | None = None, folder: Path = HERE) -> None:
+def _run(arguments: list[str], environment: dict[str, str] | None = None, folder: Path = HERE) -> str:
     done = subprocess.run(
         arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S
     )
     if done.returncode:
         raise RuntimeError(f"{' '.join(arguments)} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done.stdout

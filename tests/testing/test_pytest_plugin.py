@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.client import ClusterClient, Producer
 from signalbox.client.admin import AdminClient
 from signalbox.testing.cluster import Cluster
 from signalbox.testing.faults import SwapAddresses
@@ -90,6 +91,23 @@ def test_it(kafka_cluster): pass
     assert "1 error" in output
 
 
+def test_options_of_the_command_line_are_for_tests_that_do_not_say_otherwise(tmp_path: Path) -> None:
+    suite = """
+import pytest
+
+def test_default(kafka_cluster):
+    assert (kafka_cluster.options.brokers, kafka_cluster.options.security) == (1, "SASL_SSL")
+    assert kafka_cluster.topics.leaders("__consumer_offsets") == {}
+
+@pytest.mark.kafka_cluster(security="PLAINTEXT")
+def test_marked(kafka_cluster, kafka_cluster_factory):
+    assert (kafka_cluster.options.brokers, kafka_cluster.options.security) == (1, "PLAINTEXT")
+    assert kafka_cluster_factory(brokers=2).options.security == "SASL_SSL"
+"""
+    output = run_suite(tmp_path, suite, "--kafka-brokers=1", "--kafka-security=SASL_SSL")
+    assert "2 passed" in output, output
+
+
 def test_suites_that_use_no_fixture_import_no_broker_and_keep_their_logging(tmp_path: Path) -> None:
     suite = """
 import logging, sys
@@ -147,6 +165,74 @@ def test_it(kafka_cluster, kafka_topic):
     assert "Delay(node=1, delay_ms=7)" in output
     assert "METADATA 13 of mine" in output
     assert "kafka_cluster: broker 1" in output
+
+
+def test_a_failed_test_shows_the_clusters_of_its_factory(tmp_path: Path) -> None:
+    suite = """
+from signalbox.testing.faults import Delay
+
+def test_it(kafka_cluster_factory):
+    kafka_cluster_factory(brokers=1)
+    kafka_cluster_factory(brokers=1).faults(Delay(1, 7))
+    assert False
+"""
+    output = run_suite(tmp_path, suite)
+    assert "1 failed" in output
+    assert "kafka_cluster_factory 2: applied faults" in output
+    assert "kafka_cluster_factory 1: applied faults" not in output
+
+
+def test_a_cluster_is_shared_by_the_session_by_a_module_or_by_no_other_test(tmp_path: Path) -> None:
+    suite = """
+import pytest
+
+def test_session(kafka_cluster, kafka_clusters):
+    assert kafka_clusters.made == [kafka_cluster]
+
+@pytest.mark.signalbox_cluster(scope="module")
+class TestModule:
+    def test_one(self, kafka_cluster, kafka_clusters, kafka_module_clusters):
+        assert kafka_module_clusters.made == [kafka_cluster]
+        assert kafka_cluster not in kafka_clusters.made
+
+    def test_other(self, kafka_cluster, kafka_module_clusters):
+        assert kafka_module_clusters.made == [kafka_cluster]
+
+    @pytest.mark.kafka_cluster(scope="function")
+    def test_own(self, kafka_cluster, kafka_clusters, kafka_module_clusters):
+        assert kafka_cluster not in kafka_clusters.made + kafka_module_clusters.made
+
+@pytest.mark.kafka_cluster(scope="class")
+def test_no_scope(kafka_cluster): pass
+"""
+    output = run_suite(tmp_path, suite, "--kafka-brokers=1", "--strict-markers")
+    assert "scope is one of session, module, function, not 'class'" in output
+    assert "4 passed, 1 error" in output
+
+
+@pytest.mark.kafka_cluster(brokers=1)
+def test_topics_of_a_test_have_names_of_their_own(
+    kafka_cluster: KafkaCluster, kafka_topic: str, kafka_topic_factory: Callable[..., str]
+) -> None:
+    orders, more = kafka_topic_factory("orders", partitions=2), kafka_topic_factory("orders/ü")
+    assert len({kafka_topic, orders, more}) == 3
+    assert orders.startswith("orders-")
+    assert [len(kafka_cluster.topics.leaders(name)) for name in (orders, more)] == [2, 1]
+
+
+async def records_of(cluster: KafkaCluster, topic: str) -> list[bytes | None]:
+    """A test that is a coroutine: the cluster's brokers have an event loop and a thread of their own."""
+    async with ClusterClient(cluster.client_config().settings()) as client:
+        async with Producer(client) as producer:
+            with cluster.faults(SwapAddresses(1, 2)):
+                await producer.send(topic, b"first", partition=0)
+            await producer.flush()
+        return [record.value for record in cluster.topics.records(topic)[0]]
+
+
+@pytest.mark.kafka_cluster(brokers=2)
+def test_coroutines_use_the_fixtures(kafka_cluster: KafkaCluster, kafka_topic: str) -> None:
+    assert asyncio.run(records_of(kafka_cluster, kafka_topic)) == [b"first"]
 
 
 def test_parallel_workers_have_clusters_and_topics_of_their_own(tmp_path: Path) -> None:

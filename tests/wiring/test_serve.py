@@ -59,6 +59,13 @@ def test_every_fault_at_once_each_with_its_line(tmp_path: Path, capsys: pytest.C
     assert len(set(lines)) == len(lines)
 
 
+def test_unknown_keys_beside_a_fault_are_warnings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("node.id=one\nno.such.key=1\n")
+    assert load_config(file, []) is None
+    assert capsys.readouterr().err.startswith(f"warning: {file}:2: no.such.key is not a known key\n")
+
+
 @pytest.mark.parametrize("text", [None, "listener\\uZZZZ=1\n", "\xff"])
 def test_files_that_cannot_be_read(tmp_path: Path, text: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "server.properties"

@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import ask, fail, report, say, show
+from signalbox.cli.connect import ask_with, fail, report, say, show
 from signalbox.cli.shell.listing import Listing
-from signalbox.client.admin_apis.acl_admin import text_of
+from signalbox.client.admin_apis.acl_admin import AclAdmin, text_of
 from signalbox.security.acl import (
     CLUSTER_NAME,
     AccessControlEntry,
@@ -64,7 +64,7 @@ def list_acls(
     if named is not None:
         acl_filter = AclFilter(named[0], named[1], PatternType.MATCH, principal)
     table = Listing("resource", "name", "pattern", "principal", "permission", "operation", "host")
-    for binding in ask(lambda admin: admin.describe_acls(acl_filter)):
+    for binding in ask_with(AclAdmin, lambda admin: admin.describe_acls(acl_filter)):
         pattern, entry = binding.pattern, binding.entry
         table.add(
             pattern.resource_type.name,
@@ -102,7 +102,7 @@ def create(
         AclBinding(pattern, AccessControlEntry(principal, host, operation_code, permission))
         for operation_code in _operations(operation)
     ]
-    results = ask(lambda admin: admin.create_acls(bindings))
+    results = ask_with(AclAdmin, lambda admin: admin.create_acls(bindings))
     report({result.name: result for result in results.values()}, "created")
 
 
@@ -128,7 +128,7 @@ def delete(
         AclFilter(named[0], named[1], pattern_type, principal, host, operation_code)
         for operation_code in (_operations(operation) if operation else (AclOperation.ANY,))
     ]
-    for binding in ask(lambda admin: admin.delete_acls(acl_filters)):
+    for binding in ask_with(AclAdmin, lambda admin: admin.delete_acls(acl_filters)):
         say(f"{text_of(binding)}: deleted")
 
 

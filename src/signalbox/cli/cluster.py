@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from signalbox.cli.admin.cluster_health import ClusterHealth, read_health
-from signalbox.cli.connect import ask, say, show, tell
+from signalbox.cli.admin.cluster_health import ClusterHealth, HealthAdmin, read_health
+from signalbox.cli.connect import ask_with, say, show, tell
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import shared
+from signalbox.client.admin_apis.cluster_admin import ClusterAdmin
 
 app = typer.Typer(help="The cluster: id, brokers, controller, health.", no_args_is_help=True)
 
@@ -18,7 +19,7 @@ def describe() -> None:
 
     The controller is the one that a broker names to clients: behind forwarding any broker may be named.
     """
-    health = ask(read_health)
+    health = ask_with(HealthAdmin, read_health)
     brokers, troubled = _brokers(health), _troubled(health)
     if shared().as_json:
         facts = {"cluster_id": health.cluster_id, "controller": health.controller_id, "health": health.state}
@@ -63,5 +64,5 @@ def _troubled(health: ClusterHealth) -> Listing:
 @app.command("id")
 def cluster_id() -> None:
     """Print the cluster id."""
-    described = ask(lambda admin: admin.describe_cluster())
+    described = ask_with(ClusterAdmin, lambda admin: admin.describe_cluster())
     tell({"cluster_id": described.cluster_id}, described.cluster_id or "")

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import ask, fail, pairs, report, show
+from signalbox.cli.connect import ask_with, fail, pairs, report, show
 from signalbox.cli.shell.listing import Listing
-from signalbox.client.admin_apis.config_admin import ConfigChange, ConfigResource
+from signalbox.client.admin_apis.config_admin import ConfigAdmin, ConfigChange, ConfigResource
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 
 app = typer.Typer(help="Configs of topics and brokers: describe, set.", no_args_is_help=True)
@@ -24,7 +24,7 @@ def describe(
     resource: Resource, all_values: Annotated[bool, typer.Option("--all", help="Include default values.")] = False
 ) -> None:
     """Describe configs with the source of each value."""
-    description = ask(lambda admin: admin.describe_configs(_resource(resource)))
+    description = ask_with(ConfigAdmin, lambda admin: admin.describe_configs(_resource(resource)))
     table = Listing("config", "value", "set by", "changeable", title=resource)
     for name, entry in sorted(description.items()):
         if all_values or not entry.is_default:
@@ -52,12 +52,12 @@ def set_configs(
         and target.type is ConfigResourceType.BROKER
         and any(change.name in _CONNECTION_LIMITS for change in changes)
     ):
-        warnings = ask(lambda admin: admin.cut_off(target, changes))
+        warnings = ask_with(ConfigAdmin, lambda admin: admin.cut_off(target, changes))
         if warnings:
             fail("\n".join([*warnings, "Nothing was changed. Repeat the command with --yes to apply the change."]))
-    results = ask(lambda admin: admin.alter_configs({target: changes}))
+    results = ask_with(ConfigAdmin, lambda admin: admin.alter_configs({target: changes}))
     # A result for the defaults of all brokers has an empty name.
-    report({name: replace(result, name=result.name or resource) for name, result in results.items()}, "changed")
+    report({name: replace(result, name=result.name or "all brokers") for name, result in results.items()}, "changed")
 
 
 def _resource(text: str) -> ConfigResource:

@@ -13,6 +13,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
@@ -38,7 +39,6 @@ Api = TypeVar("Api")
 
 TIMEOUT_MS = 10_000
 CONNECT_TIMEOUT_MS = 3_000
-_PIPED_WIDTH = 2_000
 
 
 def __getattr__(name: str) -> Any:
@@ -138,27 +138,20 @@ def show(listing: Listing, **facts: Any) -> None:
 
 
 def draw(listing: Listing) -> None:
-    """Prints a listing as a table."""
-    from rich.console import Console
-    from rich.table import Table
+    """Prints a listing as a table: as wide as the terminal, or as wide as necessary in a pipe."""
+    from signalbox.cli.shell.table import encodes_lines, table_lines
 
     if listing.title:
         say(listing.title)
-    table = Table()
-    for column in listing.columns:
-        table.add_column(column, overflow="fold")
-    for row in listing.texts():
-        table.add_row(*(_escaped(text) for text in row))
-    # A console's own width limits the width of `print`, so a pipe gets a console that is wide enough. With FORCE_COLOR
-    # rich takes a pipe for a terminal (of 80 columns): only the file object knows.
-    console = sys.modules[__name__].console  # by `__getattr__`
-    (console if console.file.isatty() else Console(width=_PIPED_WIDTH, emoji=False)).print(table)
+    ascii_only = not encodes_lines(sys.stdout.encoding)
+    ascii_only = not encodes_lines(sys.stdout.encoding)
+    lines = table_lines(listing.columns, listing.texts(), terminal_width(), ascii_only)
+    print("\n".join(lines), flush=True)
 
 
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
+def terminal_width() -> int | None:
+    """The columns of the terminal; None if the output is piped, whose reader wants each row on one line."""
+    return get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def report(results: Mapping[Any, AdminResult], done: str) -> None:

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from signalbox.cli.connect import COMMAND_CONFIG, console, errors, fail, say
+from signalbox.cli.shell.shared_options import shared
 from signalbox.client.failures import ConfigRejected
 from signalbox.common.config.properties_file import parse_properties
 from signalbox.doctor.checks.all_checks import find
@@ -61,10 +62,14 @@ def doctor(
     if explain is not None:
         _explain(explain)
         return
+    configs = command_config or _config_of_environment()
+    if not bootstrap and (profile := shared().used_profile()):
+        bootstrap = [profile.bootstrap]
+        configs = command_config or ([Path(profile.command_config)] if profile.command_config else [])
     if not bootstrap:
         fail("BOOTSTRAP is missing: host:port of a bootstrap server", code=_USAGE)
     limits = Limits(timeout_ms=max(1, int(timeout * 1000)))
-    listeners = _listeners(bootstrap, command_config or _config_of_environment(), limits)
+    listeners = _listeners(bootstrap, configs, limits)
     for path in (junit, html):
         _require_place(path)
     before = _earlier(other) if other is not None else None

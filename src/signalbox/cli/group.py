@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from signalbox.cli.connect import ask, report, say, show, tell
+from signalbox.cli.connect import ask_with, report, say, show, tell
 from signalbox.cli.groups.group_lag import lag
 from signalbox.cli.groups.reset_offsets import reset_offsets
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import shared
+from signalbox.client.admin_apis.group_admin import GroupAdmin
 
 app = typer.Typer(help="Consumer groups: list, describe, lag, offsets, reset-offsets, delete.", no_args_is_help=True)
 
@@ -17,7 +18,7 @@ app = typer.Typer(help="Consumer groups: list, describe, lag, offsets, reset-off
 def list_groups() -> None:
     """List groups with their states."""
     table = Listing("group", "state", "protocol", "type")
-    for group in sorted(ask(lambda admin: admin.list_groups()), key=lambda group: group.group_id):
+    for group in sorted(ask_with(GroupAdmin, lambda admin: admin.list_groups()), key=lambda group: group.group_id):
         table.add(group.group_id, group.state, group.protocol_type, group.type)
     show(table)
 
@@ -25,7 +26,7 @@ def list_groups() -> None:
 @app.command("describe", epilog="Example: signalbox group describe readers --json")
 def describe(group_id: str) -> None:
     """Describe state, coordinator and members of a group."""
-    group = ask(lambda admin: admin.describe_group(group_id))
+    group = ask_with(GroupAdmin, lambda admin: admin.describe_group(group_id))
     table = Listing("member", "instance", "client id", "host")
     for member in group.members:
         table.add(member.member_id, member.group_instance_id, member.client_id, member.client_host)
@@ -41,7 +42,7 @@ def describe(group_id: str) -> None:
 def offsets(group_id: str) -> None:
     """Show committed offsets per partition."""
     table = Listing("topic", "partition", "offset", "leader epoch", title=group_id)
-    committed = ask(lambda admin: admin.committed_offsets(group_id))
+    committed = ask_with(GroupAdmin, lambda admin: admin.committed_offsets(group_id))
     for (topic, partition), entry in sorted(committed.items()):
         table.add(topic, partition, entry.offset, entry.leader_epoch)
     show(table)
@@ -50,7 +51,7 @@ def offsets(group_id: str) -> None:
 @app.command("delete")
 def delete(group_ids: list[str]) -> None:
     """Delete empty groups and their committed offsets."""
-    report(ask(lambda admin: admin.delete_groups(group_ids)), "deleted")
+    report(ask_with(GroupAdmin, lambda admin: admin.delete_groups(group_ids)), "deleted")
 
 
 app.command("lag", epilog="Example: signalbox group lag readers --json")(lag)

@@ -47,6 +47,7 @@ COMMANDS = (
         "delete-records", "records.delete_records:delete_records", "Delete the records of partitions below an offset."
     ),
     _Row("audit", "records.audit_tail:app", "The audit trail: tail."),
+    _Row("profiles", "shell.profiles:profiles", "The named clusters of profiles.toml.", OUTPUT),
     _Row("completion", "shell.completion:completion", "Print the completion script of a shell.", LOCAL),
 )
 
@@ -72,7 +73,8 @@ app = typer.Typer(
 @app.callback()
 def options(context: typer.Context) -> None:
     """A Kafka-wire-compatible broker cluster built around request routing."""
-    location = shared().command_config
+    options = shared()
+    location = options.config_file if options.profile else options.command_config
     if location is not None and context.invoked_subcommand == "doctor":
         os.environ[COMMAND_CONFIG] = location  # the doctor has an option of this name of its own, and reads this one
 

@@ -21,12 +21,17 @@ from signalbox.cli.pipeline_runs.run_options import (
     spark_options,
 )
 from signalbox.cli.shell.shared_options import shared
+from signalbox.cli.tables import format_options as formats
+from signalbox.cli.tables import rejected
+from signalbox.cli.tables.maintain import maintain
 from signalbox.pipeline import commands
 from signalbox.pipeline.audit.completeness import completeness_line
 from signalbox.pipeline.options import ALERTS_TOPIC, DEFAULT_MAX_RECORDS_PER_BATCH
 from signalbox.pipeline.report.page import report_document, report_page
 
 app = typer.Typer(help="Write topics and the audit trail to Delta tables with Spark.", no_args_is_help=True)
+app.add_typer(rejected.app, name="rejected")
+app.command("maintain")(maintain)
 
 Warehouse = Annotated[Path, typer.Option(help="Directory of the tables.")]
 Profile = Annotated[str, typer.Option(help="auto, jars (Spark's Kafka connector, Delta's sink) or pypi (no jars).")]
@@ -77,6 +82,21 @@ def tables(
     ending_offsets: EndingOffsets = None,
     ending_timestamp: EndingTimestamp = None,
     as_json: AsJson = False,
+    upsert: Annotated[
+        bool, typer.Option("--upsert", help="Keep the newest row of each key; a record without value deletes it.")
+    ] = False,
+    value_format: formats.ValueFormat = None,
+    value_schema: formats.ValueSchema = None,
+    value_message: formats.ValueMessage = "",
+    value_subject: formats.ValueSubject = None,
+    key_format: formats.KeyFormat = None,
+    key_schema: formats.KeySchema = None,
+    key_message: formats.KeyMessage = "",
+    key_subject: formats.KeySubject = None,
+    headers: formats.Headers = None,
+    csv_delimiter: formats.CsvDelimiter = ",",
+    schema_registry: formats.SchemaRegistry = None,
+    registry_config: formats.RegistryConfig = None,
 ) -> None:
     """Write topics to Delta tables, exactly once. Invalid records go to a dead-letter table."""
     try:
@@ -92,6 +112,14 @@ def tables(
         topic=selection.names[0] if selection.is_one else "",
         name=name,
         schema=schema,
+        upsert=upsert,
+        formats=formats.format_options(
+            (value_format, value_schema, value_message, value_subject),
+            (key_format, key_schema, key_message, key_subject),
+            headers,
+            csv_delimiter,
+            (schema_registry, registry_config),
+        ),
         profile=profile,
         commit=commit,
         master=master,

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import ask, fail, report, say, show
+from signalbox.cli.connect import ask_with, fail, report, say, show
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import shared
+from signalbox.client.admin_apis.partition_admin import PartitionAdmin
 from signalbox.common.ids import TopicPartition
 
 app = typer.Typer(help="Partition reassignments: start, cancel, list.", no_args_is_help=True)
@@ -27,7 +28,9 @@ def start(
     except ValueError:
         fail(f"BROKERS takes ids with commas between them, not {brokers!r}", code=2)
     target = {TopicPartition(topic, partition): replicas}
-    results = ask(lambda admin: admin.reassign_partitions(target, allow_replication_factor_change=not keep_factor))
+    results = ask_with(
+        PartitionAdmin, lambda admin: admin.reassign_partitions(target, allow_replication_factor_change=not keep_factor)
+    )
     report(results, f"reassignment to {replicas} started")
 
 
@@ -35,14 +38,15 @@ def start(
 def cancel(topic: str, partition: int) -> None:
     """Cancel the reassignment of PARTITION of TOPIC."""
     report(
-        ask(lambda admin: admin.reassign_partitions({TopicPartition(topic, partition): None})), "reassignment cancelled"
+        ask_with(PartitionAdmin, lambda admin: admin.reassign_partitions({TopicPartition(topic, partition): None})),
+        "reassignment cancelled",
     )
 
 
 @app.command("list")
 def list_moves() -> None:
     """List ongoing reassignments with adding and removing replicas."""
-    moves = ask(lambda admin: admin.list_reassignments())
+    moves = ask_with(PartitionAdmin, lambda admin: admin.list_reassignments())
     if not moves and not shared().as_json:
         say("no partition reassignments in progress")
         return

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import ask, say, show, tell
+from signalbox.cli.connect import ask_with, say, show, tell
 from signalbox.cli.shell.instants import instant_text
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import shared
-from signalbox.client.admin_apis.token_admin import TokenDescription
+from signalbox.client.admin_apis.token_admin import TokenAdmin, TokenDescription
 
 app = typer.Typer(help="Delegation tokens: create, renew, expire, describe.", no_args_is_help=True)
 
@@ -32,7 +32,7 @@ def create(
     ] = -1,
 ) -> None:
     """Create a token and print it with its HMAC, which is the password to log in with."""
-    token = ask(lambda admin: admin.create_token(renewer or (), owner, max_lifetime_ms))
+    token = ask_with(TokenAdmin, lambda admin: admin.create_token(renewer or (), owner, max_lifetime_ms))
     if shared().as_json:
         tell({**_table([token]).as_json()[0], "hmac": token.hmac}, "")
         return
@@ -49,7 +49,7 @@ def renew(
     ] = -1,
 ) -> None:
     """Change a token's expiry time, up to its maximum lifetime."""
-    ends_ms = ask(lambda admin: admin.renew_token(hmac, period_ms))
+    ends_ms = ask_with(TokenAdmin, lambda admin: admin.renew_token(hmac, period_ms))
     tell({"expiry_ms": ends_ms}, f"the token expires at {instant_text(ends_ms)}")
 
 
@@ -59,7 +59,7 @@ def expire(
     period_ms: Annotated[int, typer.Option(help="Time until expiry in ms from now; -1: expire immediately.")] = -1,
 ) -> None:
     """Expire a token; every broker closes the connections that authenticated with it when it expires."""
-    ends_ms = ask(lambda admin: admin.expire_token(hmac, period_ms))
+    ends_ms = ask_with(TokenAdmin, lambda admin: admin.expire_token(hmac, period_ms))
     line = f"the token {'expires' if period_ms >= 0 else 'expired'} at {instant_text(ends_ms)}"
     tell({"expiry_ms": ends_ms}, line)
 
@@ -72,7 +72,7 @@ def describe(
     ] = False,
 ) -> None:
     """List the tokens that the caller owns, may renew or may describe."""
-    tokens = ask(lambda admin: admin.describe_tokens(owner or ()))
+    tokens = ask_with(TokenAdmin, lambda admin: admin.describe_tokens(owner or ()))
     if shared().as_json and show_hmac:
         rows = _table(tokens).as_json()
         tell({"rows": [{**row, "hmac": token.hmac} for row, token in zip(rows, tokens, strict=True)]}, "")

@@ -88,7 +88,8 @@ def up(
         overrides = _for_relays(overrides, advertised_host)
     ports = Ports.of(port, brokers, controllers, drill)
     cluster = _cluster(folder, ports, overrides, advertised_host)
-    relays = DrillRelays(folder, ports.relayed(), reads_requests=not _has_tls(overrides)) if drill else None
+    properties = {node_id: broker.properties_file for node_id, broker in cluster.brokers.items()}
+    relays = DrillRelays(folder, ports.relayed(), properties) if drill else None
     background = detach(folder / "up.log") if detached and _made(folder) else None
     with ExitStack() as stack:
         try:
@@ -128,11 +129,6 @@ def _for_relays(overrides: dict[str, str], advertised_host: str | None) -> dict[
     return overrides | {_PROTOCOLS: f"{overrides[_PROTOCOLS]},{KIT}:PLAINTEXT"}
 
 
-def _has_tls(overrides: dict[str, str]) -> bool:
-    protocols = overrides.get(_PROTOCOLS, "").replace(" ", "").upper().split(",")
-    return not {"CLIENT:SSL", "CLIENT:SASL_SSL"}.isdisjoint(protocols)
-
-
 def _made(folder: Path) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -153,14 +149,14 @@ def _run(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     stack = ExitStack()  # relays end after the brokers: a controlled shutdown moves leaders, and clients follow
     try:
-        if relays is not None:
-            _open(relays, stack)
         for note in _notes(cluster, own_security):
             console.print(note, style="yellow", markup=False, soft_wrap=True)
+        if relays is not None:
+            _open(relays, stack)  # they read the brokers' server.properties
         rotate_logs(node.log_file for node in cluster.nodes.values())
         with console.status(f"starting {len(cluster.nodes)} nodes in {cluster.folder}"):
             cluster.start()
-            errors = create_topics(cluster.bootstrap(), topics)
+            errors = create_topics(cluster.bootstrap() if relays is None else relays.kit_bootstrap, topics)
         _show(cluster, errors, console, background)
         if relays is not None:
             _say_drill(cluster, relays, console)

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import ask, show, tell
+from signalbox.cli.connect import ask_with, show, tell
 from signalbox.cli.shell.listing import Listing
+from signalbox.client.admin_apis.user_admin import UserAdmin
 
 app = typer.Typer(help="SCRAM users: list, set, delete.", no_args_is_help=True)
 
@@ -21,7 +22,7 @@ def list_users(
 ) -> None:
     """List SCRAM users with their mechanisms and iterations."""
     table = Listing("user", "mechanism", "iterations")
-    for user, mechanisms in ask(lambda admin: admin.describe_users(names or ())).items():
+    for user, mechanisms in ask_with(UserAdmin, lambda admin: admin.describe_users(names or ())).items():
         for mechanism, iterations in mechanisms.items():
             table.add(user, mechanism, iterations)
     show(table)
@@ -37,12 +38,12 @@ def set_user(
     ] = "",
 ) -> None:
     """Create a SCRAM credential or change its password. Open connections stay authenticated."""
-    ask(lambda admin: admin.set_user(name, password, mechanism, iterations))
+    ask_with(UserAdmin, lambda admin: admin.set_user(name, password, mechanism, iterations))
     tell({"user": name, "mechanism": mechanism}, f"{name}: {mechanism} set")
 
 
 @app.command("delete")
 def delete(name: str, mechanism: Mechanism = _DEFAULT_MECHANISM) -> None:
     """Delete a SCRAM credential. Open connections stay authenticated."""
-    ask(lambda admin: admin.delete_user(name, mechanism))
+    ask_with(UserAdmin, lambda admin: admin.delete_user(name, mechanism))
     tell({"user": name, "mechanism": mechanism}, f"{name}: {mechanism} deleted")

@@ -30,6 +30,7 @@ from signalbox.coordinator.write_queue import Batch, WriteQueue
 from signalbox.protocol.error_table import Error, KafkaError
 
 logger = logging.getLogger(__name__)
+_LOG_AFTER_S = 0.5
 
 S = TypeVar("S", bound=Shard)
 R = TypeVar("R")
@@ -70,6 +71,7 @@ class CoordinatorRuntime(Generic[S]):
         self._deadlines = deadlines
         self._loaded_partitions: list[int] = []  # partitions since the last log message about them
         self._resigned_partitions: list[int] = []
+        self._log_handle: asyncio.TimerHandle | None = None
 
     # --- leadership
 
@@ -87,7 +89,7 @@ class CoordinatorRuntime(Generic[S]):
             if context.phase is Phase.ACTIVE:
                 self._schedule_maintenance(context)
                 self._loaded_partitions.append(partition)
-            self._log_when_settled()
+            self._log_soon()
             loaded.complete(None)
 
         logger.debug("coordinator of %s-%d: loading at leader epoch %d", self._log.topic, partition, leader_epoch)
@@ -120,21 +122,25 @@ class CoordinatorRuntime(Generic[S]):
     def _close(self, context: CoordinatorContext[S]) -> Promise[None]:
         if context.phase is Phase.ACTIVE:
             self._resigned_partitions.append(context.topic_partition.partition)
-            asyncio.get_running_loop().call_soon(self._log_when_settled)
+            self._log_soon()
         unloaded: Promise[None] = Promise()
         context.phase = Phase.CLOSED
         context.writes.close()
         run_in_slices(self._scheduler, context.shard.unload(), lambda: unloaded.complete(None))
         return unloaded
 
-    def _log_when_settled(self) -> None:
-        """One log message for all partitions that were loaded or resigned together."""
-        if any(context.phase is Phase.LOADING for context in self._contexts.values()):
-            return
-        topic = self._log.topic
-        for what, partitions in (("no longer", self._resigned_partitions), ("now", self._loaded_partitions)):
+    def _log_soon(self) -> None:
+        """One log message for all partitions that are loaded or resigned together: the controller elects the leaders of
+        a failed broker one after the other, within some milliseconds."""
+        if self._log_handle is None:
+            self._log_handle = asyncio.get_running_loop().call_later(_LOG_AFTER_S, self._log_changes)
+
+    def _log_changes(self) -> None:
+        self._log_handle = None
+        for what, partitions in (("Resigned as", self._resigned_partitions), ("Became", self._loaded_partitions)):
             if partitions:
-                logger.info("%s coordinating %d partitions of %s: %s", what, len(partitions), topic, sorted(partitions))
+                count = f"{len(partitions)} partition{'' if len(partitions) == 1 else 's'}"
+                logger.info("%s coordinator for %s of %s: %s", what, count, self._log.topic, sorted(partitions))
                 partitions.clear()
 
     # --- decisions

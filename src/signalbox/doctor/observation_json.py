@@ -14,9 +14,9 @@ from enum import StrEnum
 from types import GenericAlias
 from typing import Any, get_args, get_origin, get_type_hints
 
-from signalbox.doctor.clean_text import clean_name
 from signalbox.doctor.finding import Finding, exit_status
 from signalbox.doctor.observations import Examination
+from signalbox.security.clean_text import clean_name
 
 FORMAT = 1
 _MAX_TEXT = 100_000

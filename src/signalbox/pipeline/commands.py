@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from signalbox.pipeline.audit.run import AuditResult
     from signalbox.pipeline.engine import Engine
     from signalbox.pipeline.events import EventListener
+    from signalbox.pipeline.maintenance.maintain import TableMaintenance
     from signalbox.pipeline.positions.backfill import BackfillResult
+    from signalbox.pipeline.rejected.replay import ReplayResult
     from signalbox.pipeline.tables.run import TablesResult
     from signalbox.pipeline.topic_set.run import TopicsResult
 
@@ -27,13 +30,17 @@ __all__ = [
     "TablesOptions",
     "TopicSelection",
     "fetch_jars",
+    "list_rejected",
+    "maintain_table",
     "open_engine",
     "read_figures",
     "read_table",
+    "replay_rejected",
     "run_audit",
     "run_backfill",
     "run_tables",
     "run_topics",
+    "show_rejected",
 ]
 
 
@@ -135,6 +142,42 @@ def open_engine(options: RunOptions, say: Callable[[str], None] = print) -> Iter
 
     with engine.open_engine(options, say=say) as opened:
         yield opened
+
+
+def list_rejected(warehouse: Path, name: str) -> list[dict[str, Any]]:
+    """The reasons of a table's rejected records: number, and the first record. Raises StateError."""
+    with _needs_the_extra():
+        from signalbox.pipeline.rejected import listing
+
+    return [asdict(count) for count in listing.count_reasons(listing.read_rejected(warehouse, name))]
+
+
+def show_rejected(
+    warehouse: Path, name: str, limit: int, partition: int | None, offset: int | None
+) -> list[dict[str, Any]]:
+    """Rejected records with their bytes. Raises StateError."""
+    with _needs_the_extra():
+        from signalbox.pipeline.rejected import listing
+
+    return listing.shown(listing.read_rejected(warehouse, name), limit, partition=partition, offset=offset)
+
+
+def replay_rejected(options: TablesOptions, mended: Path | None, say: Callable[[str], None]) -> ReplayResult:
+    """Replays the rejected records of a table, see `rejected/replay.py`."""
+    with _needs_the_extra():
+        from signalbox.pipeline.rejected import replay
+
+    return replay.replay_rejected(options, mended, say=say)
+
+
+def maintain_table(
+    warehouse: Path, name: str, target_mb: int, retention_hours: int, say: Callable[[str], None]
+) -> list[TableMaintenance]:
+    """Maintains a table and the table of its rejected records, see `maintenance/maintain.py`."""
+    with _needs_the_extra():
+        from signalbox.pipeline.maintenance import maintain
+
+    return maintain.maintain_table(warehouse, name, target_mb=target_mb, retention_hours=retention_hours, say=say)
 
 
 def fetch_jars(

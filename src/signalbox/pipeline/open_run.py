@@ -27,13 +27,17 @@ from signalbox.pipeline.topic_client import TopicClient
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """A table to be: `schema` as requested, `decide_schema` for the first run, `shape_of` for the decided schema."""
+    """A table to be: `schema` as requested, `decide_schema` for the first run, `shape_of` for the decided schema,
+    `follow` and `store` as in TableJob."""
 
     name: str
     topic: str
     schema: str | None
     decide_schema: Callable[[TopicClient], str | None]
     shape_of: Callable[[str | None], RecordShape]
+    follow: Callable[[RecordShape], RecordShape] | None = None
+    store: Callable[[StateFolder, RecordShape], None] | None = None
+    mode: str = "append"
 
 
 @contextmanager
@@ -61,6 +65,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             profile=begun_with or Profile.JARS,
             begin=flat_offsets(resolve(parse_position(begin_of(options, stored)), plan.topic, client).to_json()),
             schema=plan.schema,
+            mode=plan.mode,
         )
         # Everything that needs no Spark comes before its start, which takes a minute on a busy machine.
         folder.reject_mismatch(stored or requested_state, requested_state, _last_batch(options, plan.name, stored))
@@ -70,7 +75,8 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
         with open_engine(options, engine=engine, begun_with=begun_with, say=reporting.say) as opened:
             if stored is None:
                 state = replace(state, profile=opened.profile)
-            job = TableJob(folder, state, plan.shape_of(state.schema))
+            shape = replace(plan.shape_of(state.schema), needs_key=state.mode == "upsert")
+            job = TableJob(folder, state, shape, plan.follow, plan.store)
             run = TableRun(job, options, opened, client, report)
             run.prepare()
             folder.write(state)

@@ -10,6 +10,7 @@ from pathlib import Path
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.pipeline.client.librdkafka_settings import ClientPropertyError, librdkafka_settings
 from signalbox.pipeline.client.properties import property_faults
+from signalbox.pipeline.formats.format_options import FormatOptions
 from signalbox.pipeline.positions.position import parse_position
 
 ALERTS_TOPIC = "signalbox.alerts"
@@ -79,12 +80,16 @@ class TablesOptions(RunOptions):
     """`topic` → Delta table `<warehouse>/<name>`.
 
     `schema`: None keeps the value as bytes; "infer" reads a sample of the topic once and stores the inferred schema;
-    anything else is the declared fields, as `carrier STRING NOT NULL, dep_time INT, ...`.
+    anything else is the declared fields, as `carrier STRING NOT NULL, dep_time INT, ...`. `upsert`: the table has the
+    newest row of each key instead of a row per record. `formats`: how values, keys and headers are decoded; with the
+    default a value with a schema is JSON.
     """
 
     topic: str
     name: str | None = None
     schema: str | None = None
+    upsert: bool = False
+    formats: FormatOptions = field(default_factory=FormatOptions)
 
     @property
     def table_name(self) -> str:
@@ -96,7 +101,17 @@ class TablesOptions(RunOptions):
             problems.append("topic is empty")
         if "/" in self.table_name or self.table_name.startswith((".", "_")):
             problems.append(f"table name {self.table_name!r} is no folder name: no slash, no leading dot or underscore")
-        return problems
+        return problems + self.formats.faults() + self._faults_of_schema()
+
+    def _faults_of_schema(self) -> list[str]:
+        name = self.formats.value_format
+        if self.schema is not None and name not in (None, "json", "csv"):
+            return [f"a declared schema is for value formats json and csv, not {name}"]
+        if self.schema == "infer" and name == "csv":
+            return ["a schema can be inferred from json, not from csv: declare the fields"]
+        if self.schema is None and name in ("json", "csv") and self.formats.value_schema is None:
+            return [f"value format {name} needs a schema: declared fields, for json also infer"]
+        return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Allowed changes of a table's schema: columns may be added, types may not change.
+"""Allowed changes of a table's schema: columns may be added, types may be widened, no type may change otherwise.
 
 Checked before anything is written, because neither committer would reject a change: Delta's sink casts a changed type
 silently back to the table's, delta-rs accepts files with columns that the table does not show. Works on the JSON form
@@ -30,6 +30,46 @@ def type_text(column_type: JsonType) -> str:
         return f"map<{type_text(column_type['keyType'])},{type_text(column_type['valueType'])}>"
     inner = ",".join(f"{field['name']}:{type_text(field['type'])}" for field in column_type["fields"])
     return f"struct<{inner}>"
+
+
+_WHOLE = ("byte", "short", "integer", "long")
+
+
+def is_widening(narrow: JsonType, wide: JsonType) -> bool:
+    """True if every value of the simple type `narrow` is a value of `wide`: a longer whole number, double for float,
+    timestamp for date."""
+    if not isinstance(narrow, str) or not isinstance(wide, str):
+        return False
+    if narrow in _WHOLE and wide in _WHOLE:
+        return _WHOLE.index(narrow) < _WHOLE.index(wide)
+    return (narrow, wide) in (("float", "double"), ("date", "timestamp"))
+
+
+def widened_type(existing: JsonType, required: JsonType) -> JsonType:
+    """The type that holds the values of both; `existing` where there is none. Fields are added to structs."""
+    if is_widening(existing, required):
+        return required
+    if isinstance(existing, str) or isinstance(required, str) or existing["type"] != required["type"]:
+        return existing
+    if existing["type"] == "struct":
+        by_name = {field["name"].lower(): field for field in existing["fields"]}
+        for field in required["fields"]:
+            there = by_name.get(field["name"].lower())
+            kept = there or {**field, "nullable": True}
+            by_name[field["name"].lower()] = {**kept, "type": widened_type(kept["type"], field["type"])}
+        return {**existing, "fields": list(by_name.values())}
+    inner = "elementType" if existing["type"] == "array" else "valueType"
+    return {**existing, inner: widened_type(existing[inner], required[inner])}
+
+
+def widened_columns(existing: Mapping[str, Any], required: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The fields of `existing` with the types that `required` needs; empty if no type has to be widened."""
+    wanted = {field["name"].lower(): field["type"] for field in required["fields"]}
+    fields: list[Mapping[str, Any]] = [
+        {**field, "type": widened_type(field["type"], wanted.get(field["name"].lower(), field["type"]))}
+        for field in existing["fields"]
+    ]
+    return fields if fields != list(existing["fields"]) else []
 
 
 def added_columns(existing: Mapping[str, Any], required: Mapping[str, Any], table: str) -> list[Mapping[str, Any]]:

@@ -33,6 +33,7 @@ from signalbox.pipeline.positions.position import parse_position, resolve
 from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.sinks.delta_log import data_files, ensure_table
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget, transaction_app
+from signalbox.pipeline.sinks.upsert_sink import UpsertSink
 from signalbox.pipeline.stream import run_query
 from signalbox.pipeline.table_state import StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape, dead_rows, good_rows, parsed
@@ -54,12 +55,17 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class TableJob:
-    """The job: how the table was begun, where its state is stored, how records become rows; with `backfill`, the job is
-    to add that range to the table."""
+    """The job: how the table was begun, where its state is stored, how records become rows.
+
+    `follow`: gives the shape that the schemas require now; None = the shape does not change. `store`: called with a
+    shape when the tables have its columns. With `backfill`, the job is to add that range to the table.
+    """
 
     folder: StateFolder
     state: TableState
     shape: RecordShape
+    follow: Callable[[RecordShape], RecordShape] | None = None
+    store: Callable[[StateFolder, RecordShape], None] | None = None
     backfill: Backfill | None = None
 
     @property
@@ -94,6 +100,7 @@ class TableRun:
         self, job: TableJob, options: RunOptions, engine: Engine, client: TopicClient, listener: EventListener
     ) -> None:
         self.job = job
+        self.shape = job.shape
         self.options = options
         self.engine = engine
         self.client = client
@@ -101,6 +108,7 @@ class TableRun:
         self.listener = listener
         self.on_rows: Callable[[DataFrame], None] | None = None
         self._sink = engine.sink(options.commit)
+        self._good_sink = UpsertSink() if job.state.mode == "upsert" else self._sink
         self._ending: OffsetMap | None = None
         self._known: dict[str, int] = {}
         self._end_at_begin: dict[str, int] = {}
@@ -124,8 +132,8 @@ class TableRun:
 
     @property
     def has_dead_table(self) -> bool:
-        """False without declared fields: then no record can be bad."""
-        return self.job.shape.fields is not None
+        """False if every value stays raw: then no record can be bad."""
+        return self.shape.can_reject
 
     def consumed(self) -> int:
         """Offsets from the table's beginning to the end of the newest planned batch."""
@@ -170,22 +178,35 @@ class TableRun:
         """Creates the tables, or rejects a schema that does not fit them. Raises SchemaBreakError."""
         self._look_at_end()
         self._end_at_begin = self._known
-        ensure_table(self.good_target.path, json.loads(good_rows(self._no_records(), self.job.shape).schema.json()))
+        self._ensure_tables()
+
+    def _ensure_tables(self) -> None:
+        ensure_table(self.good_target.path, json.loads(good_rows(self._no_records(), self.shape).schema.json()))
         if self.has_dead_table:
-            dead = dead_rows(self._no_records(), self.job.shape)
+            dead = dead_rows(self._no_records(), self.shape)
             ensure_table(self.dead_target.path, json.loads(dead.schema.json()))
+        if self.job.store is not None:
+            self.job.store(self.job.folder, self.shape)
 
     def _no_records(self) -> DataFrame:
         empty = self.engine.spark.createDataFrame([], source_python.RECORD_DDL)
-        return parsed(empty, self.job.shape) if self.has_dead_table else empty
+        return parsed(empty, self.shape) if self.has_dead_table else empty
 
     def rows(self) -> DataFrame:
         """The table as a frame, in either profile: the files that its log lists."""
         files = data_files(self.good_target.path)
-        return self.engine.spark.read.parquet(*files) if files else good_rows(self._no_records(), self.job.shape)
+        return self.engine.spark.read.parquet(*files) if files else good_rows(self._no_records(), self.shape)
+
+    def _follow_schemas(self) -> None:
+        """Before a batch: its records were written with schemas that the registry has by now."""
+        shape = self.job.follow(self.shape) if self.job.follow is not None else self.shape
+        if shape != self.shape:
+            self.shape = shape
+            self._ensure_tables()
 
     def _commit(self, frame: DataFrame, target: TableTarget, stamp: BatchStamp) -> int | None:
-        rows = self._sink.append(frame, target, stamp)
+        sink = self._good_sink if target == self.good_target else self._sink
+        rows = sink.append(frame, target, stamp)
         self._report(Step.TABLE_COMMITTED, table=target.name, rows=rows or 0, skipped=rows is None)
         return rows
 
@@ -194,13 +215,14 @@ class TableRun:
         self._batch_id = batch_id
         self._batch_begun = time.monotonic()
         self._report(Step.BATCH_STARTED)
+        self._follow_schemas()
         checkpoint = self.job.checkpoint
         start = batch_end(checkpoint, batch_id - 1) or self.job.begin
         stamp = BatchStamp(batch_id, {"from": start, "to": batch_end(checkpoint, batch_id)})
         if self.has_dead_table:
             rows, dead = self._write_parsed(records, stamp)
         else:
-            rows, dead = self._commit(good_rows(records, self.job.shape), self.good_target, stamp), 0
+            rows, dead = self._commit(good_rows(records, self.shape), self.good_target, stamp), 0
         self.counts.batches += 1
         self.counts.repeated_batches += rows is None
         self.counts.rows += rows or 0
@@ -209,7 +231,7 @@ class TableRun:
         self._batch_begun = 0.0
 
     def _write_parsed(self, records: DataFrame, stamp: BatchStamp) -> tuple[int | None, int]:
-        shape = self.job.shape
+        shape = self.shape
         frame = parsed(records, shape).persist()
         try:
             counted = frame.agg(F.count("*"), F.count_if(~F.col("_good"))).collect()[0]

@@ -30,13 +30,15 @@ class StateError(RuntimeError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
     """How a table was begun. `begin`: the first offset of each partition, as {"topic:partition": offset}; partitions
-    that were added later begin at 0. `generation` distinguishes runs with different checkpoints on one table."""
+    that were added later begin at 0. `mode`: append, or upsert by the record's key. `generation` distinguishes runs
+    with different checkpoints on one table."""
 
     topic: str
     topic_id: str
     profile: Profile
     begin: dict[str, int]
     schema: str | None = None
+    mode: str = "append"
     generation: int = 1
     version: int = STATE_VERSION
 
@@ -109,6 +111,10 @@ class StateFolder:
             raise StateError(
                 f"table {self.name} was begun with schema [{state.schema}], asked for is [{schema}]: "
                 "choose another name for the table"
+            )
+        if requested.mode == "upsert" and state.mode != requested.mode:
+            raise StateError(
+                f"table {self.name} was begun with mode {state.mode}, not {requested.mode}: choose another name"
             )
         planned, committed = planned_batches(self.checkpoint), committed_batches(self.checkpoint)
         if last_batch is not None and not planned:

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from signalbox.configuration.check.config_check import check_node_config
+from signalbox.configuration.check.config_warnings import unknown_keys
 from signalbox.configuration.config_file import ConfigFileError, read_config_file
-from signalbox.configuration.configuration import NodeConfig
+from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
 from signalbox.configuration.security_config import ConfigRejected
 from signalbox.metadata.store.port import StoreError
 from signalbox.network.acceptors.descriptors import raise_limit
@@ -42,6 +43,8 @@ def load_config(path: Path, overrides: list[str]) -> NodeConfig | None:
         print(error, file=sys.stderr)
         return None
     config, faults = check_node_config(properties)
+    for warning in unknown_keys(properties, NODE_CONFIG) if config is None else ():
+        print(f"warning: {warning}", file=sys.stderr)
     for fault in faults:
         print(fault, file=sys.stderr)
     if config is None:

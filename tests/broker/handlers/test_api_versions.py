@@ -94,6 +94,10 @@ def test_an_unknown_version_gets_a_response_of_version_0_without_decoding_the_bo
         ("other", 1, Error.REBOOTSTRAP_REQUIRED),
         ("Cluster", 1, Error.REBOOTSTRAP_REQUIRED),
         ("", 1, Error.REBOOTSTRAP_REQUIRED),  # an empty cluster id is not null and not this cluster's
+        ("", -1, Error.INVALID_REQUEST),
+        ("c" * 32_000, 1, Error.REBOOTSTRAP_REQUIRED),
+        ("cluster", -2, Error.REBOOTSTRAP_REQUIRED),  # only -1 is no node id
+        (None, -2, Error.INVALID_REQUEST),
     ],
 )
 def test_identities(cluster_id: str | None, node_id: int, error: Error) -> None:

@@ -33,3 +33,14 @@ def test_each_rejection_is_counted_and_audited_and_logged_once_an_interval(caplo
     assert len(lines) == 2
     assert "client id=test, client address=10.0.0.7" in lines[0]
     assert "(suppressed 1 similar lines from this source)" in lines[1]
+
+
+@pytest.mark.spec("R3")
+def test_an_endless_cluster_id_is_shown_in_part(caplog: pytest.LogCaptureFixture) -> None:
+    sink = RecordingAuditSink()
+    MisrouteLog(MetricRegistry(), sink, ManualClock()).rejected(
+        request_of(ApiVersionsRequest(), 5), ("x" * 32_000, 2), ("mine", 1)
+    )
+    [line] = [record.getMessage() for record in caplog.records]
+    assert len(line) < 400
+    assert sink.events[0].expected == "x" * 100 + ".../2"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -10,20 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from signalbox.cli.demo.page import page_faults, write_page
-from signalbox.cli.demo.stage import Check, Stage
+from signalbox.cli.demo.stage import Stage
+from tests.cli.demo.samples import figures_of, stage_of
 
-FACTS: dict[str, Any] = {
-    "control_latency_ms": {"idle": [0.1, 0.2], "while producing": [0.5, 2.0]},
-    "carriers": [("UA", 10), ("B6", 5)],
-    "produce": {"records": 15, "bytes": 1000, "seconds": 0.5},
-    "misroute": {"rebootstraps": 1},
-    "failover": {"gap_s": 0.25},
-}
 ROW = {"broker_id": 1, "client_id": "<script>alert(1)</script>", "requests": 1234567, "p50_us": 1.5, "reason": None}
-TOTALS = {"forwarded": 1, "rejected": 2, "misrouted": 3}
 
 
 class Reader(HTMLParser):
@@ -41,59 +32,59 @@ class Reader(HTMLParser):
 
 @pytest.mark.parametrize("rows", [[], [ROW]])
 def test_the_page(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
-    stage = Stage(Console(file=io.StringIO()), tmp_path, None, None)  # type: ignore[arg-type]
-    stage.facts = FACTS
-    stage.checks = [Check("step", "claim & more", "<seen>")]
-    figures = dict.fromkeys(("requests", "forwarded", "rejected", "misrouted"), rows)
-    page = write_page(
-        stage, {**figures, "totals": TOTALS, "completeness": {"table_rows": 7, "missing_events": 0, "brokers": rows}}
-    )
+    stage = stage_of(tmp_path)
+    lists = dict.fromkeys(("requests", "forwarded", "rejected", "misrouted"), rows)
+    page = write_page(stage, figures_of(**lists, completeness={"table_rows": 7, "missing_events": 0, "brokers": rows}))
     text = page.read_text()
     reader = Reader()
     reader.feed(text)
     assert (reader.loaded, "script" in reader.tags) == ([], False)
     assert page_faults(page, stage) == []
-    assert reader.tags.count("svg") == 2
+    assert reader.tags.count("svg") == 4
     assert "claim &amp; more" in text
     assert ("1,234,567" in text) == bool(rows)
-    assert re.search(r"20\d\d-\d\d-\d\d \d\d:\d\d UTC on .*Python 3\..*signalbox \d.*pipeline profile", text)
+    assert re.search(
+        r"20\d\d-\d\d-\d\d \d\d:\d\d UTC.*\d\.\d.*, Python 3\..*processor.*pyspark .*pipeline profile delta", text
+    )
     assert ("<th>p50 ms</th>" in text) == bool(rows)
 
 
 def written(folder: Path, **facts: Any) -> tuple[Stage, Path]:
-    stage = Stage(Console(file=io.StringIO()), folder, None, None)  # type: ignore[arg-type]
-    stage.facts = FACTS | facts
-    stage.checks = [Check("step", "claim & more", "seen")]
-    row = {"broker_id": 2, "broker_epoch": 1234, "gaps": [[3, 4], [8, 8]], "whole": False, "duplicates": 0}
-    sequences = [row, {**row, "gaps": [], "whole": True}]
-    names = ("requests", "forwarded", "rejected", "misrouted")
-    lists = {name: [{"api": "API_VERSIONS", "requests": 1}] for name in names}
-    completeness = {"table_rows": 7, "missing_events": 3, "brokers": sequences}
-    return stage, write_page(stage, {**lists, "totals": TOTALS, "completeness": completeness})
+    stage = stage_of(folder, **facts)
+    return stage, write_page(stage, figures_of())
+
+
+def test_each_section_has_a_sentence_of_meaning_and_the_header_the_marks(tmp_path: Path) -> None:
+    _, page = written(tmp_path)
+    text = page.read_text()
+    sections = re.findall(r"<h2>(.*?)</h2>\n<p class='lead'>(.*?)</p>", text)
+    assert len(sections) == text.count("<h2>") == 11
+    assert [title for title, meaning in sections if not meaning.endswith(".")] == []
+    assert "<p class='pass'>✓ 2 checks passed, 0 failed</p>" in text
+    assert re.search(r"✓.*first step.*>2<.*>1\.2<", text)
 
 
 def test_values_are_written_for_readers(tmp_path: Path) -> None:
     _, page = written(tmp_path)
     text = page.read_text()
-    for python in ("[[", "[]", "True", "False", "None<", "{'", "API_VERSIONS"):
+    for python in ("[[", "[]", "True", "False", "None<", "{'", "INIT_PRODUCER_ID"):
         assert python not in text, python
     for plain in (
         "3-4, 8",
         ">none<",
         ">yes<",
         ">no<",
-        "ApiVersions",
+        "InitProducerId",
         "7</b><span>audit events in the table, 3 missing",
     ):
         assert plain in text, plain
 
 
-def test_the_caption_counts_the_dots_and_the_round_trips(tmp_path: Path) -> None:
-    latency = {"idle": [1.0], "while producing": [float(n) for n in range(1, 1000)]}
-    _, page = written(tmp_path, control_latency_ms=latency)
-    text = page.read_text()
-    assert "idle: 1 round trip; while producing: 999 round trips. At most 400 evenly chosen dots a line" in text
-    assert "every request" not in text
+def test_the_colors_follow_the_scheme_of_the_reader(tmp_path: Path) -> None:
+    _, page = written(tmp_path)
+    drawings = re.findall(r"<svg.*?</svg>", page.read_text())
+    assert "prefers-color-scheme: dark" in page.read_text()
+    assert [color for drawing in drawings for color in re.findall(r"#[0-9a-f]{3,6}\b", drawing)] == []
 
 
 @pytest.mark.parametrize(

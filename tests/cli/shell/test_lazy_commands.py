@@ -31,9 +31,28 @@ def test_help_imports_no_command() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_a_short_command_imports_little() -> None:
-    heavy = {"rich", "pydantic", "pyspark", "signalbox.client.admin", "signalbox.testing", "signalbox.pipeline"}
-    code = PRINT.format(heavy=heavy) + RUN.format(arguments="'topic', 'list', '-b', '127.0.0.1:1'")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "topic list",
+        "group list",
+        "cluster describe",
+        "config describe topic:a",
+        "acl list",
+        "quota describe",
+    ],
+)
+def test_a_short_command_imports_little(command: str) -> None:
+    heavy = {
+        "rich",
+        "pydantic",
+        "pyspark",
+        "crc32c",
+        "signalbox.client.admin",
+        "signalbox.testing",
+        "signalbox.pipeline",
+    }
+    code = PRINT.format(heavy=heavy) + RUN.format(arguments=f"*{command.split()}, '-b', '127.0.0.1:1'")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "[]\n")
 

@@ -79,3 +79,26 @@ def test_a_probe_that_is_under_way_is_not_due() -> None:
     assert quarantine.routes[ROUTE].probe_at_ms == 2_250
     quarantine.postpone_probe(ROUTE, 2_250)
     assert (quarantine.due_probes(2_749), quarantine.due_probes(2_750)) == ([], [ROUTE])
+
+
+def test_bootstrap_servers_are_asked_once_a_second_however_many_routes_are_quarantined() -> None:
+    quarantine = Quarantine()
+    for node_id, now_ms in ((1, 0.0), (2, 100.0)):
+        route = (node_id, Address("h", node_id))
+        quarantine.note_rejection(route, now_ms)
+        quarantine.add(route, now_ms)
+        quarantine.probe_begun(route)
+        assert quarantine.take_seed_refresh(now_ms) is (node_id == 1)
+    assert quarantine.next_event_ms() == 1_000
+    assert not quarantine.take_seed_refresh(999)
+    assert quarantine.take_seed_refresh(1_000)
+
+
+def test_only_so_many_released_routes_are_kept_in_mind() -> None:
+    quarantine = Quarantine()
+    for node_id in range(1_200):
+        quarantine.note_rejection((node_id, Address("h", 1)), 0)
+        quarantine.release((node_id, Address("h", 1)))
+    assert quarantine.routes == {}
+    recurring = [quarantine.note_rejection((node_id, Address("h", 1)), 1).recurs for node_id in range(1_200)]
+    assert recurring == [False] * 200 + [True] * 1_000

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.client.cluster.quarantine import Quarantine
+from signalbox.client.cluster.quarantine import FORGET_AFTER_MS, Quarantine
 from signalbox.client.cluster.rebootstrap import ClusterIdPolicy, Rebootstrap, RecoveryPolicy
 from signalbox.client.cluster.rebootstrap_table import Action, Phase
 from signalbox.client.connection.node import Address, Identity
@@ -94,6 +94,19 @@ def test_the_same_address_rejected_again_is_quarantined_and_other_nodes_stay_in_
     assert not it.quarantine.holds(NODE_1)
 
 
+@pytest.mark.spec("R6")
+def test_a_route_that_is_wrong_again_and_again_costs_one_rebootstrap_and_other_nodes_stay_in_use() -> None:
+    it = steady()
+    assert it.route_rejected(NODE_1, it.generation, 0) is Action.START_OVER
+    receive(it, now_ms=10)
+    for now_ms in (100_000, 200_000, 800_000):  # the next one within ten minutes of the last one
+        it.route_verified(NODE_1)
+        assert it.route_rejected(NODE_1, it.generation, now_ms) is Action.QUARANTINE
+    it.route_verified(NODE_1)
+    assert it.route_rejected(NODE_1, it.generation, 800_000 + FORGET_AFTER_MS + 1) is Action.START_OVER
+    assert it.starts_over == 2
+
+
 def test_a_second_node_rejected_right_after_a_rebootstrap_is_quarantined_too() -> None:
     it = steady()
     it.route_rejected(NODE_1, it.generation, 0)
@@ -102,6 +115,7 @@ def test_a_second_node_rejected_right_after_a_rebootstrap_is_quarantined_too() -
     assert it.starts_over == 1
 
 
+@pytest.mark.spec("R5")
 def test_starting_over_is_limited_to_0_1_2_4_up_to_60_seconds_apart() -> None:
     it = steady()
     now, starts = 0.0, list[float]()

@@ -17,10 +17,12 @@ from signalbox.client.failures import (
     VersionUnsupported,
 )
 from signalbox.protocol.api_table import ApiKey
-from signalbox.protocol.messages.api_versions import ApiVersionsRequest
+from signalbox.protocol.headers import decode_request_header, encode_response_header
+from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.produce import ProduceRequest
 from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
+from tests.doctor.hostile import dripping
 
 SETTINGS = ConnectionSettings(connect_timeout_ms=2_000, request_timeout_ms=2_000)
 IMPATIENT = ConnectionSettings(connect_timeout_ms=200, request_timeout_ms=100)
@@ -269,6 +271,32 @@ def test_a_silent_peer_costs_the_connect_timeout_and_no_more() -> None:
     async def test(address: Address) -> None:
         with pytest.raises(ConnectFailed, match=r"no answer within 200 ms|within 100 ms"):
             await connect(address, IMPATIENT)
+
+    with_server(serve, test)
+
+
+@pytest.mark.parametrize("handshakes", [0, 1])
+def test_a_peer_that_sends_a_byte_now_and_then_costs_the_timeout_and_no_more(handshakes: int) -> None:
+    """From the first response on, or from the second one on: bytes that arrive do not extend a deadline."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(handshakes):
+            size = int.from_bytes(await reader.readexactly(4), "big")
+            header, _ = decode_request_header(await reader.readexactly(size))
+            row = ApiVersionsResponse.ApiVersion(api_key=ApiKey.METADATA, min_version=0, max_version=13)
+            body = ApiVersionsResponse(api_keys=[row]).encode(header.api_version)
+            payload = encode_response_header(header.api_key, header.api_version, header.correlation_id) + body
+            writer.write(len(payload).to_bytes(4, "big") + payload)
+        await dripping(reader, writer)
+
+    async def ask(address: Address) -> None:
+        connection = await connect(address, IMPATIENT)
+        await connection.request(MetadataRequest(), timeout_ms=100)
+
+    async def test(address: Address) -> None:
+        expected = ConnectionLost if handshakes else ConnectFailed
+        with pytest.raises(expected, match=r"within (100|200) ms"):
+            await ask(address)
 
     with_server(serve, test)
 

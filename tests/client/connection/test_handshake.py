@@ -183,6 +183,16 @@ async def closed(on_closed: Callable[[Callable[[], None]], None]) -> None:
     await asyncio.wait_for(gone.wait(), 60)
 
 
+def test_a_server_that_returns_the_password_has_it_hidden() -> None:
+    talk = Talk(None, SECURED)
+    talk.answer(5, api_keys=[row(18, 0, 5), row(36, 0, 2)])
+    talk.reply(encode_response_header(17, 1, 1) + SaslHandshakeResponse(mechanisms=["PLAIN"]).encode(1))
+    failed = SaslAuthenticateResponse(error_code=58, error_message="alice has secret\nand c2VjcmV0\x1b[2J")
+    with pytest.raises(AuthenticationRejected) as rejected:
+        talk.reply(encode_response_header(36, 2, 2) + failed.encode(2))
+    assert rejected.value.problem == "alice has [hidden]?and [hidden]?[2J"
+
+
 @pytest.mark.spec("L7")
 def test_kafkas_shares() -> None:
     stays = [seconds_until_session_end(10_000) for _ in range(200)]

@@ -75,6 +75,14 @@ def test_requests_go_out_in_order_at_fixed_versions() -> None:
             (ApiKey.UPDATE_METADATA, 8),
             (ApiKey.STOP_REPLICA, 4),
         ]
+
+    with_channel(test)
+
+
+@pytest.mark.spec("R2")
+def test_a_channel_carries_the_identity_of_its_broker() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        await channel.send(UpdateMetadataRequest())
         (hello,) = broker.seen(ApiKey.API_VERSIONS)
         assert (hello.cluster_id, hello.node_id) == ("cluster-A", 2)
 
@@ -260,6 +268,7 @@ def test_a_broker_that_dies_is_noticed_at_once_and_met_again_when_it_returns() -
     with_channel(test)
 
 
+@pytest.mark.spec("R2")
 def test_a_misrouted_channel_counts_and_tries_on() -> None:
     async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
         waiting = channel.send(UpdateMetadataRequest())

@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from signalbox.client.connection.client_security import sasl_login
 from signalbox.client.connection.connection_settings import ConnectionSecurity, ConnectionSettings
 from signalbox.client.failures import AuthenticationRejected, ClientFailure
@@ -36,6 +38,30 @@ def with_connections(
                 await connections.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.spec("R2")
+def test_a_connection_carries_the_identity_of_the_controller() -> None:
+    async def test(
+        cluster: LoopbackCluster, lookup: Lookup, connections: ControllerConnections, rejections: Rejections
+    ) -> None:
+        await until_true(lambda: connections.take() is not None)
+        sent = {(hello.cluster_id, hello.node_id) for hello in cluster.brokers[1].seen(ApiKey.API_VERSIONS)}
+        assert sent == {("cluster-A", 1)}
+
+    with_connections(test)
+
+
+@pytest.mark.spec("R2")
+def test_another_node_at_the_address_of_the_controller_is_not_used() -> None:
+    async def test(
+        cluster: LoopbackCluster, lookup: Lookup, connections: ControllerConnections, rejections: Rejections
+    ) -> None:
+        cluster.brokers[1].node_id = 7
+        await until_true(lambda: connections.take() is None and cluster.brokers[1].rejected > 0)
+        assert connections.take() is None
+
+    with_connections(test)
 
 
 def test_connections_are_added_while_all_are_busy_up_to_the_limit() -> None:

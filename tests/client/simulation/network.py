@@ -27,6 +27,7 @@ class Route:
     def __init__(self, home: LoopbackBroker) -> None:
         self.home = home
         self.broker = home
+        self.opened = 0  # connections
         self.swallows = False  # nothing arrives, as behind a firewall
         self.is_down = False
         self.delay_s = 0.001
@@ -42,6 +43,7 @@ class Network:
         self.random = random
         self.routes: dict[Address, Route] = {}
         self.links: set[Link] = set()
+        self.attempts = 0  # to connect, to any address
 
     def install(self, monkeypatch: Any) -> None:
         network = self
@@ -49,7 +51,10 @@ class Network:
         async def dial(opener: StreamOpener, ip: str) -> FrameStream:
             address = opener._address
             opener.stage = "tcp"
-            route = network.routes[address]
+            network.attempts += 1
+            route = network.routes.get(address)
+            if route is None:
+                raise ConnectionRefusedError(111, "Connection refused")
             await pass_time(route.delay_s)
             if route.swallows:
                 await asyncio.Event().wait()  # until the connect timeout
@@ -111,6 +116,7 @@ class Link:
         self.transport = self
         self._response = b""
         network.links.add(self)
+        route.opened += 1
         self._task = asyncio.get_running_loop().create_task(self._carry())
 
     async def _carry(self) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from signalbox.common.config.properties_file import parse_properties
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.configuration.check.config_warnings import doubtful_keys, mechanisms_not_enabled
+from signalbox.configuration.check.config_warnings import doubtful_keys, mechanisms_not_enabled, unknown_keys
 from signalbox.configuration.check.keys_of_kafka import KEYS_OF_KAFKA
 from signalbox.configuration.check.without_effect import WITHOUT_EFFECT
 from signalbox.configuration.configuration import NODE_CONFIG, read_node_config
@@ -17,6 +17,14 @@ PROTOCOLS = {
     "client.eu": SecurityProtocol.SASL_SSL,
     "replication": SecurityProtocol.PLAINTEXT,
 }
+
+
+def test_unknown_keys_of_a_configuration_whose_listeners_are_not_known() -> None:
+    properties = parse_properties("num.partition=1\nnode.id=one\nlistener.name.x.y=1\nnum.io.threads=8\n", "file")
+    assert unknown_keys(properties, NODE_CONFIG) == (
+        "file:1: num.partition is not a known key (did you mean num.partitions?)",
+        "file:4: num.io.threads has no effect: one event loop does the work, there are no threads to count",
+    )
 
 
 @pytest.mark.spec("L5")

@@ -79,3 +79,11 @@ def test_overrides_hold_for_every_file(tmp_path: Path) -> None:
     [line] = check_files([properties(tmp_path)], ["num.partitions=none"]).faults
     assert line.startswith("--override: num.partitions (none): ")
     assert check_files([properties(tmp_path, num__partitions="none")], ["num.partitions=1"]).faults == []
+
+
+def test_unknown_keys_of_a_file_with_faults_are_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("node.id=one\nno.such.key=1\n")
+    findings = check_files([file])
+    assert findings.faults
+    assert findings.warnings == [f"{file}:2: no.such.key is not a known key"]

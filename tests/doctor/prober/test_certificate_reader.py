@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from signalbox.client.config_rows import CLIENT_CONFIG
-from signalbox.doctor.clean_text import TextCleaner
 from signalbox.doctor.observations import Certificate
 from signalbox.doctor.prober.certificate_reader import describe_certificate, read_certificate, unverified_context
+from signalbox.security.clean_text import TextCleaner
 from signalbox.security.tls.contexts import server_context
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.doctor.hostile import closing, server

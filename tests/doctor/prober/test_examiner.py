@@ -15,11 +15,20 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsResponse
 from signalbox.protocol.messages.metadata import MetadataResponse
+from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
+from signalbox.protocol.messages.sasl_handshake import SaslHandshakeResponse
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.doctor.hostile import full_backlog, server, silent
 from tests.doctor.loopback import add_brokers, examined
 
 pytestmark = pytest.mark.spec("R8")
+
+SASL = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
+    'username="alice" password="correct-horse";',
+}
 
 
 def codes(examination: Examination) -> list[str]:
@@ -128,6 +137,46 @@ def test_a_server_that_always_answers_129() -> None:
             return await examined(cluster.bootstrap)
 
     assert codes(asyncio.run(run())) == ["ALWAYS_REJECTED"]
+
+
+def test_a_server_that_answers_129_for_one_node_only() -> None:
+    async def run() -> tuple[Examination, int]:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1, 2)
+            broker = cluster.brokers[2]
+            broker.scripts[ApiKey.API_VERSIONS] = lambda request, _: (
+                broker.api_versions(request)
+                if request.cluster_id is None
+                else ApiVersionsResponse(error_code=Error.REBOOTSTRAP_REQUIRED)
+            )
+            examination = await examined(cluster.bootstrap.partition(",")[0])
+            return examination, broker.connections
+
+    examination, connections = asyncio.run(run())
+    assert [(finding.code, finding.node_id) for finding in find(examination)] == [("IDENTITY_REWRITTEN", 2)]
+    assert connections <= 10
+
+
+def test_a_server_that_answers_129_after_the_login_only() -> None:
+    async def run() -> tuple[Examination, int]:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1)
+            broker, logins = cluster.brokers[1], list[object]()
+            broker.scripts[ApiKey.SASL_HANDSHAKE] = lambda *_: SaslHandshakeResponse(mechanisms=["PLAIN"])
+
+            def authenticate(*_: Any) -> SaslAuthenticateResponse:
+                logins.append(None)
+                return SaslAuthenticateResponse()
+
+            broker.scripts[ApiKey.SASL_AUTHENTICATE] = authenticate
+            broker.scripts[ApiKey.API_VERSIONS] = lambda request, _: (
+                ApiVersionsResponse(error_code=Error.REBOOTSTRAP_REQUIRED) if logins else broker.api_versions(request)
+            )
+            return await examined(cluster.bootstrap, properties=SASL), broker.connections
+
+    examination, connections = asyncio.run(run())
+    assert codes(examination) == ["ALWAYS_REJECTED"]
+    assert connections <= 10
 
 
 @pytest.mark.slow

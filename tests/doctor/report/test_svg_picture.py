@@ -15,11 +15,11 @@ def test_boxes_are_shared_and_the_wrong_ones_are_red() -> None:
     root = ElementTree.fromstring(svg_picture(picture(rows, find(examination(rows)))))
     boxes = {box.find(f"{_SVG}title").text: box.find(f"{_SVG}rect").get("stroke") for box in root.iter(f"{_SVG}g")}  # type: ignore[union-attr]
     assert boxes == {
-        "broker1:9092 (node 1)": "#2f6f4f",
-        "broker2:9092 (node 2)": "#c0392b",
-        "10.0.0.1": "#2f6f4f",
-        "10.0.0.2": "#c0392b",
-        "node 1": "#c0392b",
+        "broker1:9092 (node 1)": "var(--good)",
+        "broker2:9092 (node 2)": "var(--bad)",
+        "10.0.0.1": "var(--good)",
+        "10.0.0.2": "var(--bad)",
+        "node 1": "var(--bad)",
     }
     assert len(list(root.iter(f"{_SVG}line"))) == 4
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from signalbox.pipeline.schema_gate import SchemaBreakError
 from signalbox.pipeline.sinks.delta_log import (
@@ -41,6 +42,26 @@ def test_a_table_is_made_grown_and_never_bent(tmp_path: Path) -> None:
         ensure_table(path, struct(a="string"))
     protocol = DeltaTable(str(path)).protocol()
     assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
+
+
+@pytest.mark.spec("P5")
+def test_types_are_widened_in_one_commit_that_keeps_rows_and_marks(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    ensure_table(path, struct(a="integer", b="float", c="date", d="string"))
+    rows = pa.table({"a": pa.array([1, None], pa.int32()), "b": pa.array([0.5, 1], pa.float32()),
+                     "c": pa.array([date(2026, 1, 2), None]), "d": ["x", "y"]})  # fmt: skip
+    mark = CommitProperties(app_transactions=[Transaction("app", 7)])
+    write_deltalake(str(path), rows, mode="append", commit_properties=mark)
+    ensure_table(path, struct(a="long", b="double", c="timestamp", e="string"))
+    assert read_table(path).to_pylist() == [
+        {"a": 1, "b": 0.5, "c": datetime(2026, 1, 2, tzinfo=UTC), "d": "x", "e": None},
+        {"a": None, "b": 1.0, "c": None, "d": "y", "e": None},
+    ]
+    assert last_transaction(path, "app") == 7
+    protocol = DeltaTable(str(path)).protocol()
+    assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
+    ensure_table(path, struct(a="long", b="double", c="timestamp"))
+    assert DeltaTable(str(path)).version() == 3
 
 
 def test_rows_are_counted_and_read(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.pipeline.tables.infer_schema import infer_ddl
+from signalbox.pipeline.tables.infer_schema import MAX_INFERRED_COLUMNS, TooManyFieldsError, infer_ddl
 
 
 def ddl(*values: Any) -> str | None:
@@ -41,3 +41,10 @@ def test_types_are_the_narrowest_that_hold_the_sample(values: list[Any], expecte
 def test_what_is_no_object_is_passed_over() -> None:
     assert infer_ddl([None, b"\xff", b"{", b"[1]", b"3", b'{"a": 1}']) == "`a` BIGINT"
     assert infer_ddl([None, b"[1]"]) is None
+
+
+@pytest.mark.spec("P4")
+def test_an_object_with_very_many_fields_is_an_error_and_takes_no_time() -> None:
+    assert ddl({f"f{number}": 1 for number in range(MAX_INFERRED_COLUMNS)}) is not None
+    with pytest.raises(TooManyFieldsError, match=r"its sample has 100,000 fields at the top level, at most 2,000"):
+        ddl({f"f{number}": 1 for number in range(100_000)})

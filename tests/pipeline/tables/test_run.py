@@ -100,6 +100,20 @@ def test_a_recreated_topic_ends_the_run_instead_of_mixing_both(engine: Engine, w
         run(engine, warehouse, topics, topic)
 
 
+@pytest.mark.spec("P6", "P8")
+def test_a_table_with_the_newest_row_of_each_key(engine: Engine, warehouse: Path, topics: Topics) -> None:
+    topic = topics.create("upsert", partitions=2)
+    topics.fill_records(topic, [(b"k%d" % (n % 10), b'{"n":%d}' % n, None) for n in range(30)])
+    topics.fill_records(topic, [(b"k3", None, None), (None, b'{"n":99}', None)])
+    first = run(engine, warehouse, topics, topic, schema="n INT", upsert=True)
+    assert (numbers(first), first.dead_rows) == ([20, 21, 22, 24, 25, 26, 27, 28, 29], 1)
+    assert first.dead_table is not None
+    assert [row["reason"] for row in read_table(first.dead_table).to_pylist()] == ["no_key"]
+    topics.fill_records(topic, [(b"k3", b'{"n":3}', None), (b"k4", None, None), (b"k5", b'{"n":55}', None)])
+    second = run(engine, warehouse, topics, topic)
+    assert numbers(second) == [3, 20, 21, 22, 26, 27, 28, 29, 55]
+
+
 @pytest.mark.spec("P9")
 def test_a_continuous_run_reads_new_records_until_it_is_stopped(
     engine: Engine, warehouse: Path, topics: Topics

@@ -89,8 +89,9 @@ def test_a_swap_is_found_and_so_is_its_end(cluster: LinedCluster, caplog: pytest
     assert metric(cluster, 1, 1) == 0
 
 
-def test_a_change_of_an_advertised_address_is_checked_at_once() -> None:
+def test_a_change_of_an_advertised_address_is_checked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long before the interval ends: the broker was started again with another address, which leads to its peer."""
+    monkeypatch.setattr("signalbox.server.advertised.advertised_check._LOOK_S", 3_600.0)  # the metadata alone says it
     overrides = {"signalbox.advertised.check.interval.ms": "3600000"}
     with SwitchboardThread() as board, LinedCluster(board, 2, {**WITHHOLDS_READINESS, **overrides}) as cluster:
         cluster.wait_for(1, of=2, state="verified")

@@ -192,7 +192,6 @@ def test_transactions_are_committed_aborted_and_fenced(kafka: ApacheCluster, rel
     with_client(kafka, test)
 
 
-@pytest.mark.parametrize("kafka", ["kafka44", "kafka40"], indirect=True)
 def test_what_the_admin_client_can_ask(kafka: ApacheCluster, release: str) -> None:
     async def test(client: ClusterClient) -> None:
         admin = AdminClient(client)

@@ -1,8 +1,8 @@
 """A driver process for tests: `python -m tests.system.pipeline.driver '<json>'`.
 
 `options` are those of TablesOptions. With `kill_at` = {"step", "table", "batch_id"} the whole process group (with the
-JVM) is killed with SIGKILL when that step is reported: a real kill at a chosen time. Prints the result as its last
-line.
+JVM) is killed with SIGKILL when that step is reported: a real kill at a chosen time. With `replay` = a file of mended
+values the rejected records are replayed instead. Prints the result as its last line.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 
 from signalbox.pipeline.commands import TablesOptions, run_tables
 from signalbox.pipeline.events import PipelineEvent
+from signalbox.pipeline.rejected.replay import ReplayResult, replay_rejected
+from signalbox.pipeline.tables.run import TablesResult
 
 
 def main(asked: dict[str, Any]) -> None:
@@ -28,7 +30,14 @@ def main(asked: dict[str, Any]) -> None:
             print("KILLED", flush=True)
             os.killpg(os.getpgid(0), signal.SIGKILL)
 
-    result = run_tables(options, listener=killer, say=lambda line: print(line, flush=True))
+    def say(line: str) -> None:
+        print(line, flush=True)
+
+    result: TablesResult | ReplayResult
+    if "replay" in asked:
+        result = replay_rejected(options, Path(asked["replay"]), listener=killer, say=say)
+    else:
+        result = run_tables(options, listener=killer, say=say)
     print(json.dumps(result.as_json()), flush=True)
 
 

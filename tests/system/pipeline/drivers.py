@@ -22,9 +22,12 @@ class Driver:
         options: dict[str, Any],
         kill_at: dict[str, Any] | None = None,
         environment: dict[str, str] | None = None,
+        replay: Path | None = None,
     ) -> None:
         self._log = log
-        asked = json.dumps({"options": options, "kill_at": kill_at})
+        asked = json.dumps(
+            {"options": options, "kill_at": kill_at, **({"replay": str(replay)} if replay is not None else {})}
+        )
         command = [sys.executable, "-m", "tests.system.pipeline.driver", asked]
         with log.open("wb") as output:
             self.process = subprocess.Popen(

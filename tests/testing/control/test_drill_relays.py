@@ -53,7 +53,12 @@ def test_a_port_that_is_taken_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_with_tls_only_addresses_and_bytes_have_faults(tmp_path: Path) -> None:
-    with DrillRelays(tmp_path, {1: RelayedPorts(free_ports(1)[0], 7, 8)}, reads_requests=False):
+def test_tls_that_a_relay_cannot_read_leaves_faults_of_addresses_and_bytes(tmp_path: Path) -> None:
+    (tmp_path / "server.properties").write_text(
+        "node.id=1\nlisteners=CLIENT://127.0.0.1:7\nlistener.security.protocol.map=CLIENT:SSL\n"
+    )
+    files = {1: tmp_path / "server.properties"}
+    with DrillRelays(tmp_path, {1: RelayedPorts(free_ports(1)[0], 7, 8)}, files):
         reads = {"do": "apply", "fault": "DropRequest", "fields": {"api": "Fetch"}}
-        assert "use TLS" in ask_control(tmp_path, reads)["error"]
+        assert "cannot read the TLS of this cluster's clients" in ask_control(tmp_path, reads)["error"]
+        assert ask_control(tmp_path, {"do": "apply", "fault": "Stall", "fields": {"node": "1"}})["number"] == 1

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from signalbox.client import ProducerSettings, SyncClient
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
-from signalbox.protocol.error_table import Error
+from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
 from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from signalbox.testing.faults import (
@@ -250,6 +250,18 @@ def test_tls_passes_as_it_is_when_no_fault_reads_requests(kafka_cluster: KafkaCl
             assert not late.done()
         late.result(60)
         assert not line.reads
+
+
+@pytest.mark.kafka_cluster(brokers=1, security="SSL")
+def test_a_topic_whose_id_the_client_had_before_the_fault(kafka_cluster: KafkaCluster, kafka_topic: str) -> None:
+    with SyncClient(kafka_cluster.client_config().settings()) as client, client.producer() as producer:
+        producer.send(kafka_topic, b"first", partition=0).result(60)
+        error = "TOPIC_AUTHORIZATION_FAILED"
+        fault = AnswerWithError(api="Produce", error=error, topic=kafka_topic)
+        with kafka_cluster.faults(fault), pytest.raises(KafkaError, match=error):
+            producer.send(kafka_topic, b"second", partition=0).result(60)
+        with kafka_cluster.faults(AnswerWithError(api="Produce", error=error, topic="not-there")):
+            producer.send(kafka_topic, b"third", partition=0).result(60)
 
 
 @pytest.mark.kafka_cluster(brokers=2, listeners={"EXTERNAL": "SASL_SSL"})

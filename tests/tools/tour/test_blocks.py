@@ -1,7 +1,8 @@
 """Each code block of the README and of docs/ is run, checked, or marked as one that is not.
 
 Pages of the tours are run completely by `make tour`; some pages have a test of their own. On all others a `properties`
-block has keys that exist with values that are accepted, and a command is one that the command line takes. A block of
+block has keys that exist with values that are accepted, and a command is one that the command line takes; those of the
+pages on security, tokens, the store and the command line run in `tests/system/cli/test_page_commands.py`. A block of
 `text` and one below a line with "Not run by a test" are illustrations.
 """
 
@@ -19,6 +20,7 @@ import typer.main
 from tools.tour.page import Block, blocks
 
 from signalbox.cli.main import app
+from signalbox.cli.shell.profiles import read_profiles
 from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.common.config.config_table import read_listener_key
 from signalbox.common.config.properties_file import parse_properties
@@ -34,6 +36,7 @@ _OWN_TESTS = {
 }
 _BESIDE = {"echo", "export", "seq", "source"}  # programs of the shell that stand around ours
 _COMMANDS = {"sh", "console", ""}
+_KINDS = {"properties", "toml", *_COMMANDS}
 
 
 def _checked_here() -> Iterator[tuple[str, Block]]:
@@ -60,7 +63,7 @@ def test_pages_that_are_run_elsewhere_exist() -> None:
 
 
 def test_no_block_is_of_another_kind() -> None:
-    others = [f"{page}:{block.line}" for page, block in _BLOCKS if block.language not in {"properties", *_COMMANDS}]
+    others = [f"{page}:{block.line}" for page, block in _BLOCKS if block.language not in _KINDS]
     assert others == [], 'write the language behind the three backticks, `text`, or "Not run by a test" above'
 
 
@@ -71,6 +74,16 @@ def test_keys_exist_and_values_are_accepted(block: Block) -> None:
         row = of_listener.row if of_listener else NODE_CONFIG.get(key) or CLIENT_CONFIG.get(key)
         assert row is not None, f"{key} is no key"
         row.parse(value)
+
+
+@pytest.mark.parametrize("block", _named({"toml"}))
+def test_profiles_are_read(block: Block, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "profiles.toml"
+    file.write_text(block.body)
+    monkeypatch.setenv("SIGNALBOX_PROFILES", str(file))
+    profiles, default = read_profiles()
+    assert len(profiles) > 1
+    assert default in profiles
 
 
 def _words(text: str) -> Iterator[list[str]]:

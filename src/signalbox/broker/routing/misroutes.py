@@ -16,6 +16,8 @@ _METRIC = MetricName("signalbox.network", "SocketServer", "MisroutedConnections"
 
 Identity = tuple[str, int]
 
+_SHOWN_CHARACTERS = 100  # of a cluster id or client id: a client may send 32 KiB before it has logged in
+
 
 class MisrouteLog:
     """Counts, logs and audits connections of clients that meant another node or cluster."""
@@ -46,7 +48,7 @@ class MisrouteLog:
                 correlation_id=request.header.correlation_id,
                 error="REBOOTSTRAP_REQUIRED",
                 reason=f"wrong {kind}",
-                expected=f"{expected[0]}/{expected[1]}",
+                expected=f"{_shown(expected[0])}/{expected[1]}",
                 actual=f"{actual[0]}/{actual[1]}",
             )
         )
@@ -62,10 +64,15 @@ class MisrouteLog:
             "connection=%s): expected cluster %s node %d, this is cluster %s node %d%s",
             kind,
             context.listener_name,
-            request.header.client_id,
+            _shown(request.header.client_id or ""),
             context.client_address,
             context.connection_id,
-            *expected,
+            _shown(expected[0]),
+            expected[1],
             *actual,
             suppressed,
         )
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from signalbox.client.admin import AdminClient, ClusterDescription
+from signalbox.client.admin_apis.cluster_admin import ClusterAdmin, ClusterDescription
+from signalbox.client.admin_apis.topic_admin import TopicAdmin
 from signalbox.client.cluster.metadata_view import PartitionView, TopicView
 from signalbox.common.ids import TopicPartition
 
@@ -50,7 +51,11 @@ class ClusterHealth:
         return "degraded" if self.under_replicated or down else "healthy"
 
 
-async def read_health(admin: AdminClient) -> ClusterHealth:
+class HealthAdmin(ClusterAdmin, TopicAdmin):
+    """The admin calls that `read_health` makes."""
+
+
+async def read_health(admin: HealthAdmin) -> ClusterHealth:
     """The health that a broker returns now."""
     description = await admin.describe_cluster()
     return health_of(description, await admin.describe_topics())

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import ask, fail, pairs, report, show
+from signalbox.cli.connect import ask_with, fail, pairs, report, show
 from signalbox.cli.shell.listing import Listing
-from signalbox.client.admin_apis.feature_admin import FeatureUpdate, UpgradeType
+from signalbox.client.admin_apis.feature_admin import FeatureAdmin, FeatureUpdate, UpgradeType
 
 app = typer.Typer(help="Features of the cluster: describe, upgrade, downgrade.", no_args_is_help=True)
 
@@ -21,7 +21,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Validate the change wit
 @app.command("describe", epilog="Example: signalbox features describe --json")
 def describe() -> None:
     """List features with the supported levels of a broker and the finalized level of the cluster."""
-    features = ask(lambda admin: admin.describe_features())
+    features = ask_with(FeatureAdmin, lambda admin: admin.describe_features())
     epoch = features.finalized_epoch
     listing = Listing("feature", "lowest", "highest", "finalized", title=f"finalized epoch {epoch}")
     for name in sorted({*features.supported, *features.finalized}):
@@ -52,5 +52,5 @@ def _update(levels: list[str], upgrade_type: UpgradeType, dry_run: bool) -> None
         if not text.isdecimal():
             fail(f"the level of {feature} is a whole number, not {text!r}", code=2)
         updates[feature] = FeatureUpdate(int(text), upgrade_type)
-    results = ask(lambda admin: admin.update_features(updates, validate_only=dry_run))
+    results = ask_with(FeatureAdmin, lambda admin: admin.update_features(updates, validate_only=dry_run))
     report(results, "would be changed" if dry_run else "changed")

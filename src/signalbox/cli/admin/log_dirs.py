@@ -7,14 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from signalbox.cli.connect import ask, show, tell
+from signalbox.cli.connect import ask_with, show, tell
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import shared
-from signalbox.client.admin import AdminClient
-from signalbox.client.admin_apis.log_dir_admin import LogDir
+from signalbox.client.admin_apis.log_dir_admin import LogDir, LogDirAdmin
+from signalbox.client.admin_apis.topic_admin import TopicAdmin
 from signalbox.common.ids import TopicPartition
 
 Described = dict[int, dict[str, LogDir]]
+
+
+class _Admin(LogDirAdmin, TopicAdmin):
+    """The admin calls of this command."""
 
 
 def log_dirs(
@@ -29,10 +33,10 @@ def log_dirs(
     Example: signalbox log-dirs --broker 2 --topic flights
     """
 
-    async def describe(admin: AdminClient) -> Described:
+    async def describe(admin: _Admin) -> Described:
         return await admin.describe_log_dirs(broker, await _partitions(admin, topic))
 
-    described = ask(describe)
+    described = ask_with(_Admin, describe)
     directories, logs = _directories(described), _replicas(described)
     if shared().as_json:
         tell({"log_dirs": directories, "replicas": logs}, "")
@@ -42,7 +46,7 @@ def log_dirs(
         show(logs)
 
 
-async def _partitions(admin: AdminClient, topics: list[str] | None) -> list[TopicPartition] | None:
+async def _partitions(admin: _Admin, topics: list[str] | None) -> list[TopicPartition] | None:
     if not topics:
         return None
     views = await admin.describe_topics(topics)

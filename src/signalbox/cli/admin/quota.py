@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import ask, fail, pairs, report, show
+from signalbox.cli.connect import ask_with, fail, pairs, report, show
 from signalbox.cli.shell.listing import Listing
-from signalbox.client.admin_apis.quota_admin import ANY_NAME, AnyName, quota_entity
+from signalbox.client.admin_apis.quota_admin import ANY_NAME, AnyName, QuotaAdmin, quota_entity
 
 app = typer.Typer(help="Client quotas: describe, alter.", no_args_is_help=True)
 
@@ -33,7 +33,7 @@ def describe(user: User = None, client_id: ClientId = None, ip: Ip = None) -> No
         type_: ANY_NAME if name == "*" else name for type_, name in entity.items()
     }
     listing = Listing("user", "client id", "ip", "quota", "value")
-    quotas = ask(lambda admin: admin.describe_quotas(components))
+    quotas = ask_with(QuotaAdmin, lambda admin: admin.describe_quotas(components))
     for key, values in sorted(quotas.items(), key=lambda item: sorted(item[0], key=str)):
         names = {type_: _DEFAULT if name is None else name for type_, name in key}
         for quota, value in sorted(values.items()):
@@ -67,7 +67,7 @@ def alter(
         except ValueError:
             fail(f"{key} takes a number, not {text!r}", code=2)
     target = quota_entity(entity)
-    results = ask(lambda admin: admin.alter_quotas({target: changes}, validate_only=validate_only))
+    results = ask_with(QuotaAdmin, lambda admin: admin.alter_quotas({target: changes}, validate_only=validate_only))
     report(results, "would be changed" if validate_only else "changed")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from itertools import pairwise
 from typing import Any
 
+from signalbox.cli.demo.failover_timeline import longest_silence
 from signalbox.cli.demo.misroute import read_numbers
 from signalbox.cli.demo.stage import Stage
 
@@ -55,14 +55,22 @@ def kill_the_controller(stage: Stage) -> None:
     producer.flush(60)
     successor = _wait_for_controller(stage)
     times = sorted(acknowledged.values())
-    gap = max((later - earlier for earlier, later in pairwise(times)), default=_SECONDS)
+    silent_from, silent_to = longest_silence(times, _SECONDS)
+    gap = silent_to - silent_from
     stage.check("another controller took over", successor not in (-1, controller), f"broker {successor}")
     stage.check("every record was acknowledged", len(acknowledged) == number and not errors, f"{number:,}")
     consumed = [value for values in read_numbers(stage, TOPIC, number).values() for value in values]
     all_kept = set(acknowledged) <= set(consumed) and len(consumed) == len(set(consumed))
     stage.check("nothing acknowledged is missing, nothing is there twice", all_kept, f"{len(consumed):,} records")
     stage.say(f"longest silence between two acknowledgements: {gap:.2f} s")
-    stage.facts["failover"] = {"killed": controller, "successor": successor, "gap_s": gap, "records": number}
+    stage.facts["failover"] = {
+        "killed": controller,
+        "successor": successor,
+        "gap_s": gap,
+        "records": number,
+        "killed_s": killed - started,
+        "acknowledged_s": [at - started for at in times],
+    }
     stage.cluster.start_broker(controller)
     stage.say(f"broker {controller} is back")
 

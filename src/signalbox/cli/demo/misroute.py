@@ -9,6 +9,7 @@ exactly once, in order within its partition.
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 
 from signalbox.cli.demo.stage import Stage
@@ -29,7 +30,7 @@ _MISROUTED = "signalbox_network_socketserver_misroutedconnections_total"
 def swap_addresses(stage: Stage) -> None:
     """Swap brokers 1 and 2, continue to produce, swap back, count the records."""
     before = sum(stage.metric(node_id, _MISROUTED) for node_id in stage.cluster.brokers)
-    rebootstraps, acknowledged = asyncio.run(_produce(stage))
+    rebootstraps, acknowledged, swapped_s = asyncio.run(_produce(stage))
     rejected = sum(stage.metric(node_id, _MISROUTED) for node_id in stage.cluster.brokers) - before
     stage.check(
         "the swapped routes were rejected with REBOOTSTRAP_REQUIRED (129)", rejected > 0, counted(int(rejected), "time")
@@ -43,17 +44,25 @@ def swap_addresses(stage: Stage) -> None:
         numbers_of_partition == sorted(numbers_of_partition) for numbers_of_partition in per_partition.values()
     )
     stage.check("nothing lost, nothing twice, nothing out of order", once and ordered, f"{len(numbers):,} records")
-    stage.facts["misroute"] = {"rejected": rejected, "rebootstraps": rebootstraps, "records": len(numbers)}
+    stage.facts["misroute"] = {
+        "rejected": rejected,
+        "rebootstraps": rebootstraps,
+        "records": len(numbers),
+        "swapped_s": swapped_s,
+        "addresses": {f"broker-{node_id}": stage.cluster.brokers[node_id].address("ROUTED") for node_id in (1, 2)},
+    }
 
 
-async def _produce(stage: Stage) -> tuple[int, int]:
+async def _produce(stage: Stage) -> tuple[int, int, float]:
+    """Rebootstraps of the client, acknowledged records, seconds for which the addresses were swapped."""
     settings = ClientSettings(
         bootstrap=parse_bootstrap_servers(stage.cluster.bootstrap("ROUTED")), client_id="demo-rerouted"
     )
     async with ClusterClient(settings) as client:
         created = await TopicAdmin(client).create_topics([NewTopic(name=TOPIC, num_partitions=3, replication_factor=3)])
         created[TOPIC].raise_for_error()
-        healing: asyncio.Task[None] | None = None
+        healing: asyncio.Task[float] | None = None
+        swapped_s = 0.0
         acknowledged = []
         async with Producer(client) as producer:
             for number in range(_RECORDS):
@@ -67,13 +76,15 @@ async def _produce(stage: Stage) -> tuple[int, int]:
                     await asyncio.sleep(0)
             await producer.flush()
         if healing is not None:
-            await healing
+            swapped_s = await healing
         results = await asyncio.gather(*acknowledged, return_exceptions=True)
-        return client.rebootstraps, sum(not isinstance(result, BaseException) for result in results)
+        return client.rebootstraps, sum(not isinstance(result, BaseException) for result in results), swapped_s
 
 
-async def _heal(stage: Stage, client: ClusterClient) -> None:
-    """Swap back some time after the client has bootstrapped again, at the latest after `_SWAPPED_AT_MOST_S`."""
+async def _heal(stage: Stage, client: ClusterClient) -> float:
+    """Swap back some time after the client has bootstrapped again, at the latest after `_SWAPPED_AT_MOST_S`; the
+    seconds since the swap."""
+    started = time.monotonic()
     with suppress(TimeoutError):
         async with asyncio.timeout(_SWAPPED_AT_MOST_S):
             while client.rebootstraps == 0:  # noqa: ASYNC110 - the count has no event
@@ -81,6 +92,7 @@ async def _heal(stage: Stage, client: ClusterClient) -> None:
     await asyncio.sleep(_HEAL_AFTER_S)
     stage.say("swapping them back")
     await asyncio.to_thread(stage.switchboard.restore, "broker-1", "broker-2")
+    return time.monotonic() - started
 
 
 def read_numbers(stage: Stage, topic: str, expected: int) -> dict[int, list[int]]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from signalbox.cli.connect import ask, show
 from signalbox.cli.shell.listing import Listing
-from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.group_admin import GroupDescription, GroupMember
-from signalbox.client.admin_apis.group_member_admin import assigned_partitions
-from signalbox.client.admin_apis.offset_admin import LATEST
 from signalbox.client.rejections import rejection_of
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
+
+if TYPE_CHECKING:
+    from signalbox.client.admin import AdminClient
 
 _CONSUMER = "consumer"
 _DEAD = "Dead"
@@ -58,6 +58,8 @@ async def _lags(admin: AdminClient, groups: list[str] | None) -> list[PartitionL
 
 async def lags_of(admin: AdminClient, group: str) -> list[PartitionLag]:
     """The lag of every partition that the group has committed or is assigned, by topic and partition."""
+    from signalbox.client.admin_apis.offset_admin import LATEST
+
     committed = await admin.committed_offsets(group)
     described = await describe_existing(admin, group)
     if described is None and not committed:
@@ -102,6 +104,8 @@ async def existing(admin: AdminClient, partitions: list[TopicPartition]) -> list
 
 
 def _assigned(member: GroupMember) -> frozenset[TopicPartition]:
+    from signalbox.client.admin_apis.group_member_admin import assigned_partitions
+
     try:
         return assigned_partitions(member)
     except ValueError:  # not the assignment of a consumer

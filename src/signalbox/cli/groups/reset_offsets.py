@@ -5,7 +5,7 @@ Without --execute the new offsets are only shown. Offsets outside of a partition
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,11 +13,12 @@ from signalbox.cli.connect import ask, fail, say, show
 from signalbox.cli.groups.group_lag import describe_existing, existing
 from signalbox.cli.shell.instants import instant_ms
 from signalbox.cli.shell.listing import Listing
-from signalbox.client.admin import AdminClient
-from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
 from signalbox.client.rejections import rejection_of
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
+
+if TYPE_CHECKING:
+    from signalbox.client.admin import AdminClient
 
 Offsets = dict[TopicPartition, int]
 _INACTIVE = "Empty"
@@ -50,6 +51,8 @@ def reset_offsets(
     except ValueError as error:
         fail(str(error), code=2)
     if to_earliest or to_latest:
+        from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
+
         timestamp = EARLIEST if to_earliest else LATEST
 
     async def reset(admin: AdminClient) -> tuple[Offsets, Offsets]:
@@ -101,6 +104,8 @@ async def _targets(
     to_offset: int | None,
     shift_by: int | None,
 ) -> Offsets:
+    from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
+
     first = await admin.list_offsets(partitions, EARLIEST)
     last = await admin.list_offsets(partitions, LATEST)
     if timestamp is not None:

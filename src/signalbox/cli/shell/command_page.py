@@ -26,10 +26,10 @@ sub-command: `signalbox -b kafka1:9092 topic list` and `signalbox topic list -b 
 |---|---|
 {shared}
 
-Commands that start or check brokers, or work on files, do not have `-b` and `--command-config`. A result goes
-to standard output, as a table in a terminal or a pipe, or as one JSON document with `--json`; notes and errors
-go to standard error. Exit codes: 0 done, 1 rejected or failed, 2 the command line or a file is wrong, 130
-interrupted.
+Commands that start or check brokers, or work on files, do not have `-b`, `--command-config` and `--profile`. A
+result goes to standard output, as a table in a terminal or a pipe, or as one JSON document with `--json`; notes
+and errors go to standard error. Exit codes: 0 done, 1 rejected or failed, 2 the command line or a file is wrong,
+130 interrupted.
 
 A command whose client cannot connect to any broker ends within a second with the likely reason: a wrong port,
 the listener of another security protocol, a certificate that is not trusted. A host that does not answer at all
@@ -40,6 +40,33 @@ requests end after `default.api.timeout.ms`, 10 seconds here.
 
 The commands work with every Kafka cluster, except those that read what only Signalbox has: `audit`, `planes`,
 `forwarding`, `store`, `start`, `check`, `up`, `drill`.
+
+## Profiles
+
+A profile names a cluster: its address, and a file of client properties if it needs a login. They are in
+`~/.config/signalbox/profiles.toml` (`XDG_CONFIG_HOME` counts), or in the file that `SIGNALBOX_PROFILES` names:
+
+```toml
+default = "local"
+
+[local]
+bootstrap-server = "127.0.0.1:19092"
+
+[staging]
+bootstrap-server = "kafka1.staging.example.org:9093,kafka2.staging.example.org:9093"
+command-config = "staging.properties"
+```
+
+```sh
+signalbox profiles                          # lists them
+signalbox --profile staging topic list      # or: export SIGNALBOX_PROFILE=staging
+```
+
+`command-config` is relative to the file of profiles. `--profile` counts before the environment, `-b` and
+`--command-config` before it. The default profile counts only if neither the command line nor the environment names
+an address or a file, so that the login of one cluster never goes to another. `pipeline` has a `--profile` of its
+own, with another meaning: there the profile stands before the command, `signalbox --profile staging pipeline ...`.
+`doctor` without a BOOTSTRAP examines the cluster of the profile.
 
 ## Records
 

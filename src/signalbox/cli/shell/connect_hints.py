@@ -98,5 +98,5 @@ def _closed(settings: ClientSettings) -> str:
     }[protocol]
     return (
         f"The listener may expect another security.protocol than {protocol} ({others}): set it in the file of"
-        " --command-config."
+        " --command-config. A listener at its limit (max.connections, max.connections.per.ip) closes connections, too."
     )

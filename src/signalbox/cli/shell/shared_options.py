@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.main
+
+if TYPE_CHECKING:
+    from signalbox.cli.shell.profiles import Profile
 
 BOOTSTRAP = "SIGNALBOX_BOOTSTRAP"
 COMMAND_CONFIG = "SIGNALBOX_COMMAND_CONFIG"
 DEFAULT_BOOTSTRAP = "127.0.0.1:19092"
 
-CLIENT = ("bootstrap_server", "command_config", "as_json", "version")
+CLIENT = ("bootstrap_server", "command_config", "profile", "as_json", "version")
 OUTPUT = ("as_json", "version")
 LOCAL = ("version",)
 
@@ -30,18 +33,45 @@ class SharedOptions:
     bootstrap_server: str | None = None
     command_config: str | None = None
     as_json: bool = False
+    profile: str | None = None
 
     @property
     def bootstrap(self) -> str:
-        """`host:port,...`: the option, else the environment, else the address of `signalbox up`."""
+        """`host:port,...`: the option, else that of the profile, else the environment, else the address of `signalbox
+        up`."""
         if self.bootstrap_server is not None:
             return self.bootstrap_server
-        return os.environ.get(BOOTSTRAP, DEFAULT_BOOTSTRAP)
+        profile = self.used_profile()
+        return profile.bootstrap if profile else os.environ.get(BOOTSTRAP, DEFAULT_BOOTSTRAP)
 
     @property
     def config_file(self) -> str | None:
-        """The file of client properties: the option, else the environment."""
-        return self.command_config or os.environ.get(COMMAND_CONFIG)
+        """The file of client properties: the option, else that of the profile, else the environment."""
+        if self.command_config is not None:
+            return self.command_config
+        profile = self.used_profile()
+        return profile.command_config if profile else os.environ.get(COMMAND_CONFIG)
+
+    def used_profile(self) -> Profile | None:
+        """The profile that the command line names. Else the default one, but only if neither the command line nor the
+        environment names an address or a file: the login of one cluster must not go to another. A wrong profile ends
+        the command."""
+        from signalbox.cli.shell.profiles import ProfileError, default_profile, profile_of
+
+        try:
+            if self.profile is not None:
+                return profile_of(self.profile)
+            named = (
+                self.bootstrap_server,
+                self.command_config,
+                os.environ.get(BOOTSTRAP),
+                os.environ.get(COMMAND_CONFIG),
+            )
+            return default_profile() if all(value is None for value in named) else None
+        except ProfileError as error:
+            from signalbox.cli.connect import fail
+
+            fail(str(error), code=2)
 
 
 def shared() -> SharedOptions:
@@ -88,6 +118,15 @@ def _declared(
             callback=_keep,
             expose_value=False,
             help=f"Client properties: security.protocol, sasl.*, ssl.* [environment: {COMMAND_CONFIG}].",
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            callback=_keep,
+            expose_value=False,
+            help="A cluster of profiles.toml: address and client properties [environment: SIGNALBOX_PROFILE].",
         ),
     ] = None,
     as_json: Annotated[

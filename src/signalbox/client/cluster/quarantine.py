@@ -3,7 +3,11 @@
 A permanently misrouted node must not make the whole client rebootstrap again and again (SPEC R6; Java's client does). A
 quarantined route is probed with one cheap ApiVersions, every 25 ms at first and later after an eighth of the time for
 which it has been quarantined, at most 500 ms: an outage of a moment ends with a moment's delay. A bootstrap server is
-asked for a better address at 0, 1, 2, 4 … 60 s. Every other route stays as it is.
+asked for a better address at 0, 1, 2, 4 … 60 s, for all routes together at most once a second: Metadata with new node
+ids each time would otherwise cause a request per round trip. Every other route stays as it is.
+
+A route that was rejected in the last ten minutes and was right again meanwhile is quarantined at once: to rebootstrap
+each time would close the connections of all other nodes as often as one address changes back and forth.
 """
 
 from __future__ import annotations
@@ -19,17 +23,20 @@ Route = tuple[int, Address]
 FIRST_PROBE_MS = 25
 _PROBE_SHARE = 8
 FORGET_AFTER_MS = 600_000  # an older rejection no longer counts
+_MAX_RELEASED = 1_000
 FIRST_BACKOFF_MS = 1_000
 MAX_BACKOFF_MS = 60_000
 
 
 @dataclass(slots=True)
 class RejectedRoute:
-    """One route that leads to another node. Times in ms on the state machine's clock."""
+    """One route that leads to another node. Times in ms on the state machine's clock. `recurs`: it was rejected before,
+    and right again meanwhile."""
 
     rejections: int
     last_rejected_at_ms: float
     seeds: Backoff  # ms
+    recurs: bool = False
     quarantined: bool = False
     quarantined_at_ms: float = 0.0
     probe_at_ms: float = 0.0
@@ -42,12 +49,16 @@ class Quarantine:
     def __init__(self, max_probe_interval_ms: float = 500.0) -> None:
         self._max_probe_interval_ms = max_probe_interval_ms
         self.routes: dict[Route, RejectedRoute] = {}
+        self._released: dict[Route, float] = {}  # verified again: when they were rejected last, the oldest first
+        self._seeds_not_before_ms = -inf
 
     def note_rejection(self, route: Route, now_ms: float) -> RejectedRoute:
         """Record a rejection; an existing entry of the route is updated."""
         rejected = self.routes.get(route)
         if rejected is None or now_ms - rejected.last_rejected_at_ms > FORGET_AFTER_MS:
-            rejected = self.routes[route] = RejectedRoute(0, now_ms, Backoff(FIRST_BACKOFF_MS, MAX_BACKOFF_MS))
+            recurs = now_ms - self._released.pop(route, -inf) <= FORGET_AFTER_MS
+            rejected = RejectedRoute(0, now_ms, Backoff(FIRST_BACKOFF_MS, MAX_BACKOFF_MS), recurs)
+            self.routes[route] = rejected
         rejected.rejections += 1
         rejected.last_rejected_at_ms = now_ms
         return rejected
@@ -71,8 +82,13 @@ class Quarantine:
         self.routes[route].probe_at_ms = now_ms + self._max_probe_interval_ms
 
     def release(self, route: Route) -> None:
-        """The route was verified: its entry is removed."""
-        self.routes.pop(route, None)
+        """The route was verified: its entry is removed, and only the time of its last rejection is kept."""
+        rejected = self.routes.pop(route, None)
+        if rejected is None:
+            return
+        self._released[route] = rejected.last_rejected_at_ms
+        if len(self._released) > _MAX_RELEASED:
+            del self._released[next(iter(self._released))]
 
     def retain(self, current_routes: set[Route]) -> None:
         """New Metadata has these routes: quarantined routes that it no longer has are removed."""
@@ -90,12 +106,18 @@ class Quarantine:
 
     def take_seed_refresh(self, now_ms: float) -> bool:
         """Whether to ask a bootstrap server for better addresses now. If so, the next time is scheduled."""
+        if now_ms < self._seeds_not_before_ms:
+            return False
         due = [row for row in self.routes.values() if row.quarantined and row.seeds_at_ms <= now_ms]
         for row in due:
             row.seeds_at_ms = now_ms + row.seeds.grow()
+        if due:
+            self._seeds_not_before_ms = now_ms + FIRST_BACKOFF_MS
         return bool(due)
 
     def next_event_ms(self) -> float | None:
         """When the next probe or request to a bootstrap server is due; None without quarantined routes."""
-        times = [min(row.probe_at_ms, row.seeds_at_ms) for row in self.routes.values() if row.quarantined]
-        return min(times, default=None)
+        rows = [row for row in self.routes.values() if row.quarantined]
+        return min(
+            (min(row.probe_at_ms, max(row.seeds_at_ms, self._seeds_not_before_ms)) for row in rows), default=None
+        )

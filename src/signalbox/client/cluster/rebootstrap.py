@@ -127,7 +127,7 @@ class Rebootstrap:
         if generation != self.generation:
             return Action.IGNORE
         rejected_route = self.quarantine.note_rejection(route, now_ms)
-        is_repeated = rejected_route.rejections > 1 or now_ms < self._start_over_at_ms
+        is_repeated = rejected_route.rejections > 1 or rejected_route.recurs or now_ms < self._start_over_at_ms
         action = self._signal(Signal.ROUTE_REJECTED_AGAIN if is_repeated else Signal.ROUTE_REJECTED, now_ms)
         if action is Action.QUARANTINE:
             self.quarantine.add(route, now_ms)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from signalbox.client.connection.connection_settings import ConnectionSecurity, OutboundTls, SaslLogin
-from signalbox.client.connection.oauth_login import LoginParts, oauth_login
 from signalbox.common.config.config_table import ConfigFault, Value
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.security.jaas import MODULE_OF_MECHANISM, JaasError, parse_jaas_config
@@ -63,6 +62,8 @@ def _login(values: Mapping[str, Value], faults: list[ConfigFault]) -> SaslLogin 
         return None
     if mechanism == OAUTHBEARER:
         callback = values["sasl.login.callback.handler.class"]
+        from signalbox.client.connection.oauth_login import LoginParts, oauth_login  # most clients need none of it
+
         return oauth_login(LoginParts(module, values.__getitem__, str, str(callback or ""), "", {}, faults))
     if not module.options.get("username") or "password" not in module.options:
         faults.append(ConfigFault(key, module.name, "lacks username or password", remedy))

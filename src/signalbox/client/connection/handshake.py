@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from signalbox.client.connection.connection_settings import ConnectionSettings, SaslLogin
+from signalbox.client.connection.hiding_login import secrets_in
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.connection.wire_frames import ApiRanges, decode_response, encode_request, peek_error_code
 from signalbox.client.failures import AuthenticationRejected, ConnectFailed, Misrouted, PeerBroke
@@ -31,6 +32,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from signalbox.security.clean_text import TextCleaner
 from signalbox.security.oauth.login_token import TokenUnavailable
 from signalbox.security.sasl.mechanism import SaslError
 
@@ -147,8 +149,11 @@ def _authenticate(
 ) -> Generator[bytes, bytes | memoryview, int]:
     """SaslHandshake, then the mechanism's messages, each in a SaslAuthenticate (KIP-152); the lifetime in ms."""
 
+    secrets: tuple[str, ...] = ()
+
     def rejected(problem: str) -> AuthenticationRejected:
-        return AuthenticationRejected(dialogue.address, problem)
+        """Its text is logged, and a peer may return the password in it, or escape sequences of terminals."""
+        return AuthenticationRejected(dialogue.address, TextCleaner(secrets).clean(problem))
 
     payload = yield from dialogue.ask("sasl", SaslHandshakeRequest(mechanism=login.mechanism), 1)
     offer = dialogue.decode("sasl", SaslHandshakeResponse, payload, 1)
@@ -159,9 +164,11 @@ def _authenticate(
     version = ranges.version_for(ApiKey.SASL_AUTHENTICATE)
     exchange = login.begin()
     try:
-        message: bytes | None = exchange.first()
+        first = exchange.first()
     except TokenUnavailable as error:
         raise ConnectFailed(dialogue.address, "sasl", str(error)) from error
+    secrets = secrets_in(login.mechanism, first)
+    message: bytes | None = first
     lifetime_ms = 0
     while message is not None:
         payload = yield from dialogue.ask("sasl", SaslAuthenticateRequest(auth_bytes=message), version)

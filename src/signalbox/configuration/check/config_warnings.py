@@ -50,6 +50,16 @@ def config_warnings(properties: Properties, listeners: ListenerTable, table: Con
     )
 
 
+def unknown_keys(properties: Properties, table: ConfigTable) -> tuple[str, ...]:
+    """The warnings that can be given about a faulty configuration, whose listeners are not known: of the keys that no
+    listener has."""
+    return tuple(
+        f"{properties.where(key)}: {shown(f'{key} {doubt}', _SHOWN_CHARACTERS)}"
+        for key in properties.values
+        if not key.startswith(_LISTENER_PREFIX) and (doubt := _doubt(key, {}, table))
+    )
+
+
 def doubtful_keys(
     originals: Mapping[str, str], protocols: Mapping[str, SecurityProtocol], table: ConfigTable
 ) -> Iterator[tuple[str, str]]:

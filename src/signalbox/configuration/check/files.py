@@ -10,8 +10,10 @@ from signalbox.common.config.config_table import ConfigFault
 from signalbox.configuration.check import cluster_agreement, cluster_clashes, cluster_logins, cluster_roles
 from signalbox.configuration.check.checked_broker import CheckedBroker
 from signalbox.configuration.check.config_check import check_node_config
+from signalbox.configuration.check.config_warnings import unknown_keys
 from signalbox.configuration.check.listener_summary import ListenerSummary, summarize
 from signalbox.configuration.config_file import ConfigFileError, read_config_file
+from signalbox.configuration.configuration import NODE_CONFIG
 
 _Rule = Callable[[Sequence[CheckedBroker]], Iterator[ConfigFault]]
 
@@ -85,6 +87,8 @@ def check_files(paths: Sequence[Path], overrides: Sequence[str] = ()) -> Finding
         if config is not None:
             brokers.append(CheckedBroker(properties, config))
             warnings += [_with_origin(properties.origin, warning) for warning in config.warnings]
+        else:
+            warnings += unknown_keys(properties, NODE_CONFIG)
     faults += compare(_FAULTS, brokers)
     warnings += map(str, compare(_NOTES, brokers))
     return Findings(

@@ -20,7 +20,6 @@ from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import ClientFailure, Misrouted
 from signalbox.client.route_probe.identity import Identified, confirms, identify
 from signalbox.common.ids import Grade
-from signalbox.doctor.clean_text import clean_name
 from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault
 from signalbox.doctor.prober.certificate_reader import any_certificate_context, read_certificate
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
@@ -28,6 +27,7 @@ from signalbox.doctor.prober.fault_of import fault_of, problem_of
 from signalbox.doctor.prober.resolver import Lookup, LookupNotBegun, Resolver, Unresolved
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from signalbox.security.clean_text import clean_name
 
 Item = TypeVar("Item")
 _READY = "ready"

@@ -12,8 +12,8 @@ import ssl
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from signalbox.doctor.clean_text import clean_name
 from signalbox.doctor.observations import Certificate
+from signalbox.security.clean_text import clean_name
 from signalbox.security.tls.contexts import client_context
 from signalbox.security.tls.settings import tls_settings
 

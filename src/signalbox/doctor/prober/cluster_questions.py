@@ -13,7 +13,6 @@ from typing import Any
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Address
 from signalbox.client.failures import VersionUnsupported
-from signalbox.doctor.clean_text import clean_name
 from signalbox.doctor.observations import ClusterView, EndpointObservation
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -21,6 +20,7 @@ from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.security.clean_text import clean_name
 
 _INTERNAL_TOPICS = (("__consumer_offsets", 0), ("__transaction_state", 1))
 _COORDINATOR_KEY = "signalbox-doctor"

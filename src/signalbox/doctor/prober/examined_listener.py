@@ -10,11 +10,11 @@ from enum import StrEnum
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.client.connection.connection_settings import ConnectionSettings
+from signalbox.client.connection.hiding_login import hiding_secrets
 from signalbox.client.connection.node import Address
 from signalbox.common.config.old_keys import current_name
-from signalbox.doctor.clean_text import TextCleaner, secrets_of
 from signalbox.doctor.prober.certificate_reader import unverified_context
-from signalbox.doctor.prober.token_login import hiding_secrets
+from signalbox.security.clean_text import TextCleaner, secrets_of
 from signalbox.security.sasl.oauthbearer import OAUTHBEARER
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
 

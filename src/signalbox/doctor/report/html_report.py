@@ -1,4 +1,7 @@
-"""The report as one HTML page without scripts or other files: the picture of each listener, findings, connections."""
+"""The report as one HTML page without scripts or other files: the picture of each listener, findings, connections.
+
+On a narrow screen the rows of a table become cards, and the picture, too wide for it, a table.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,25 @@ from html import escape
 
 from signalbox.doctor.finding import Finding, codes
 from signalbox.doctor.observations import AddressObservation, Examination, ListenerObservation
-from signalbox.doctor.report.picture import picture
+from signalbox.doctor.report.picture import Arrow, picture
 from signalbox.doctor.report.svg_picture import svg_picture
 from signalbox.doctor.report.text_report import summary
 
-_STYLE = """body{font:14px sans-serif;margin:2em;max-width:75em}table{border-collapse:collapse;margin:1em 0}
-td,th{border:1px solid #ccc;padding:4px 8px;text-align:left;vertical-align:top}.error{color:#c0392b}
-.unknown{color:#9a6700}.notice{color:#555}svg{max-width:100%}"""
+_STYLE = """
+:root{color-scheme:light dark;--ink:#1c2430;--soft:#5b6571;--line:#ccd2d9;--paper:#fff;--card:#fff;--good:#24713f;
+--bad:#b3261e;--unknown:#8a5a00}
+@media (prefers-color-scheme:dark){:root{--ink:#e6e9ed;--soft:#a3adb9;--line:#39414c;--paper:#14181d;--card:#1d232b;
+--good:#6cc58b;--bad:#ff8a7d;--unknown:#e0b050}}
+body{font:14px/1.4 sans-serif;margin:2em;max-width:75em;color:var(--ink);background:var(--paper);overflow-wrap:anywhere}
+table{border-collapse:collapse;margin:1em 0;max-width:100%}
+td,th{border:1px solid var(--line);padding:4px 8px;text-align:left;vertical-align:top}th{overflow-wrap:normal}
+.error{color:var(--bad)}.unknown{color:var(--unknown)}.notice{color:var(--soft)}svg{max-width:100%;height:auto}
+.narrow{display:none}
+@media (max-width:60em){body{margin:1em}svg{display:none}.narrow{display:block}
+table,tbody,tr,td{display:block}tr.head{display:none}tr{border:1px solid var(--line);margin:0 0 .5em}
+td{border:0;padding:1px 8px;display:grid;grid-template-columns:7em 1fr;gap:.6em}
+td::before{content:attr(data-name);color:var(--soft)}}
+"""
 _CONNECTIONS = ("address", "node", "IP", "stage", "fault", "responds", "cluster", "proof", "ApiVersions", "ms", "text")
 
 
@@ -22,7 +37,8 @@ def html_report(examination: Examination, findings: list[Finding]) -> str:
     line = summary(examination, findings)
     sections = "".join(_listener(listener, findings) for listener in examination.listeners)
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>signalbox doctor</title>'
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>signalbox doctor</title>'
         f"<style>{_STYLE}</style></head><body><h1>signalbox doctor</h1>"
         f"<p>{escape(examination.started)}. {escape(line)}</p>{_findings(findings)}{sections}</body></html>\n"
     )
@@ -70,9 +86,21 @@ def _listener(listener: ListenerObservation, findings: list[Finding]) -> str:
     table = _table(("address", "IP", "subject", "issuer", "names", "from", "until", "SHA-256"), certificates)
     return (
         f"<h2>{escape(title)}</h2><p>Cluster {escape(listener.view.cluster_id or '?')}</p>"
-        f"{svg_picture(picture(listener, findings))}{skipped}{table if certificates else ''}"
+        f"{_picture(picture(listener, findings))}{skipped}{table if certificates else ''}"
         f"<details><summary>Connections</summary>{_table(_CONNECTIONS, connections)}</details>"
     )
+
+
+def _picture(arrows: list[Arrow]) -> str:
+    """The drawing, and the same as a table for narrow screens."""
+    rows = [
+        tuple(
+            f'<span class="error">{escape(text)}</span>' if arrow.wrong else escape(text)
+            for text in (f"{arrow.address} ({arrow.role})", arrow.ip, arrow.node)
+        )
+        for arrow in arrows
+    ]
+    return f'{svg_picture(arrows)}<div class="narrow">{_table(("name", "IP", "node"), rows)}</div>'
 
 
 def _connections(row: AddressObservation) -> Iterable[tuple[str, ...]]:
@@ -95,6 +123,12 @@ def _connections(row: AddressObservation) -> Iterable[tuple[str, ...]]:
 
 def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Cells are HTML."""
-    head = "".join(f"<th>{escape(title)}</th>" for title in titles)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
+    names = [escape(title) for title in titles]
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = "".join(
+        "<tr>"
+        + "".join(f'<td data-name="{name}"><span>{cell}</span></td>' for name, cell in zip(names, row, strict=True))
+        + "</tr>"
+        for row in rows
+    )
+    return f'<table><tr class="head">{head}</tr>{body}</table>'

@@ -1,4 +1,7 @@
-"""The picture of a listener as SVG: three columns of boxes, names → IP addresses → nodes; the wrong ones red."""
+"""The picture of a listener as SVG: three columns of boxes, names → IP addresses → nodes; the wrong ones red.
+
+The colors are variables of the page, `--good`, `--bad` and `--card`.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ from html import escape
 
 from signalbox.doctor.report.picture import Arrow
 
-_COLUMNS = (10, 330, 590)
-_WIDTHS = (250, 190, 250)
+_COLUMNS = (10, 340, 640)
+_WIDTHS = (290, 260, 290)
 _ROW, _BOX, _TOP = 34, 24, 10
-_GOOD, _BAD = "#2f6f4f", "#c0392b"
-_MAX_CHARS = (38, 28, 38)
+_GOOD, _BAD = "var(--good)", "var(--bad)"
+_MAX_CHARS = (37, 33, 37)
+"""As many as a box holds in a monospaced font, whose characters are 0.6 of its size wide."""
 
 
 def svg_picture(arrows: list[Arrow]) -> str:
@@ -28,7 +32,7 @@ def svg_picture(arrows: list[Arrow]) -> str:
     body = "".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'font-family="sans-serif" font-size="12" role="img" aria-label="names, addresses, nodes">{body}</svg>'
+        f'font-family="monospace" font-size="12" role="img" aria-label="names, addresses, nodes">{body}</svg>'
     )
 
 
@@ -59,6 +63,6 @@ def _box(column: int, y: int, text: str, wrong: bool) -> str:
     x = _COLUMNS[column]
     return (
         f'<g><title>{escape(text)}</title><rect x="{x}" y="{y}" width="{_WIDTHS[column]}" height="{_BOX}" rx="4" '
-        f'fill="white" stroke="{_color(wrong)}"/><text x="{x + 8}" y="{y + 16}" fill="{_color(wrong)}">'
+        f'fill="var(--card)" stroke="{_color(wrong)}"/><text x="{x + 8}" y="{y + 16}" fill="{_color(wrong)}">'
         f"{escape(short)}</text></g>"
     )

@@ -126,7 +126,7 @@ def _or_faults(
     faults: list[ConfigFault],
     make: Callable[[TlsSettings], ListenerTls],
 ) -> ListenerTls | None:
-    given = _server_tls(row, settings)
+    given = server_tls(row, settings)
     try:
         return make(given)
     except TlsConfigError:
@@ -207,5 +207,6 @@ def client_auth(row: ListenerRow, settings: ListenerSettings) -> str:
     return settings.text(_CLIENT_AUTH_KEY)
 
 
-def _server_tls(row: ListenerRow, settings: ListenerSettings) -> TlsSettings:
+def server_tls(row: ListenerRow, settings: ListenerSettings) -> TlsSettings:
+    """The TLS settings of a listener that has TLS."""
     return replace(tls_settings(settings.text, settings.names), client_auth=client_auth(row, settings))

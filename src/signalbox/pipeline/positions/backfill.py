@@ -20,9 +20,9 @@ from signalbox.pipeline.positions.position import parse_position, resolve
 from signalbox.pipeline.progress import duration_text
 from signalbox.pipeline.sinks.delta_log import count_rows
 from signalbox.pipeline.stream import spark_faults
-from signalbox.pipeline.table_run import TableRun, fields_of
+from signalbox.pipeline.table_run import TableRun
 from signalbox.pipeline.table_state import StateError, StateFolder
-from signalbox.pipeline.tables.projection import RecordShape
+from signalbox.pipeline.tables.format_plan import FormatPlan
 
 
 @dataclass(slots=True)
@@ -55,14 +55,23 @@ def run_backfill(
     Raises StateError if there is no table, what `open_run` raises, and PipelineError.
     """
     reject_faulty(options)
-    if StateFolder(options.warehouse, options.table_name).read() is None:
+    state = StateFolder(options.warehouse, options.table_name).read()
+    if state is None:
         raise StateError(f"there is no table {options.table_name} to add records to: begin it with `pipeline tables`")
+    if state.mode == "upsert":
+        raise StateError(
+            f"table {options.table_name} has the newest row of each key: older records would bring"
+            " deleted keys back; begin a new table from the earlier position"
+        )
+    formats = FormatPlan(options, say)
     plan = TablePlan(
         name=options.table_name,
         topic=options.topic,
         schema=options.schema,
         decide_schema=lambda _: None,
-        shape_of=lambda ddl: RecordShape(fields=fields_of(ddl)),
+        shape_of=formats.shape,
+        follow=formats.follow,
+        store=formats.store,
     )
     at_beginning = replace(options, starting="earliest", ending=None, trigger_seconds=None)
     with spark_faults(), open_run(at_beginning, plan, engine, Reporting(say, listener)) as run:

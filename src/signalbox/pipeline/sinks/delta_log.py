@@ -15,7 +15,7 @@ from deltalake import DeltaTable, Schema, write_deltalake
 from deltalake.schema import Field
 from pyarrow import fs
 
-from signalbox.pipeline.schema_gate import added_columns
+from signalbox.pipeline.schema_gate import added_columns, widened_columns
 
 
 def is_table(path: Path) -> bool:
@@ -24,19 +24,37 @@ def is_table(path: Path) -> bool:
 
 
 def ensure_table(path: Path, schema: Mapping[str, Any]) -> None:
-    """Creates the table, or adds the columns that it lacks; every column nullable.
+    """Creates the table, adds the columns that it lacks and widens types; every column nullable.
 
     `schema` is a struct type in the JSON form that Spark and Delta share. Raises SchemaBreakError when a type of the
-    table would change.
+    table would change otherwise.
     """
     nullable_schema = {**schema, "fields": [{**field, "nullable": True} for field in schema["fields"]]}
     if not is_table(path):
         DeltaTable.create(str(path), Schema.from_json(json.dumps(nullable_schema)), mode="ignore")
         return
     table = DeltaTable(str(path))
-    added = added_columns(json.loads(table.schema().to_json()), nullable_schema, path.name)
+    existing = json.loads(table.schema().to_json())
+    widened = widened_columns(existing, nullable_schema)
+    existing = {**existing, "fields": widened} if widened else existing
+    added = added_columns(existing, nullable_schema, path.name)
+    if widened:
+        _rewrite(table, path, existing)
+        table = DeltaTable(str(path))
     if added:
         table.alter.add_columns([Field.from_json(json.dumps(field)) for field in added])
+
+
+def _rewrite(table: DeltaTable, path: Path, schema: Mapping[str, Any]) -> None:
+    """Rewrites the files of a table with wider types, in one commit. Delta's type widening needs a reader version
+    that most readers lack; the rewrite keeps the table readable by all, and reads and writes it once."""
+    arrow_schema = pa.schema(Schema.from_json(json.dumps(schema)).to_arrow())
+    files = fs.SubTreeFileSystem(str(path), fs.LocalFileSystem())
+    batches = table.to_pyarrow_dataset(filesystem=files).to_batches()
+    rows = (cast for batch in batches for cast in pa.Table.from_batches([batch]).cast(arrow_schema).to_batches())
+    reader = pa.RecordBatchReader.from_batches(arrow_schema, rows)
+    partitions = table.metadata().partition_columns
+    write_deltalake(str(path), reader, mode="overwrite", schema_mode="overwrite", partition_by=partitions or None)
 
 
 def last_transaction(path: Path, application: str) -> int | None:

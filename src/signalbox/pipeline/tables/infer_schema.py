@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _UNFIT = re.compile(r"[ ,;{}()\n\t=`.]")
+MAX_INFERRED_COLUMNS = 2_000
 _BIGINT = range(-(2**63), 2**63)
 
 
@@ -67,11 +68,15 @@ def _struct(fields: Mapping[str, Shape]) -> str:
     return "STRUCT<" + ", ".join(f"`{name}`: {shape.ddl()}" for name, shape in fields.items()) + ">"
 
 
+class TooManyFieldsError(ValueError):
+    """A sample with more fields than a table should have."""
+
+
 def infer_ddl(values: Iterable[bytes | None]) -> str | None:
     """The fields of the JSON objects among `values` as DDL, in the order seen; None when there is no object.
 
     Values that are not JSON objects are skipped: they will be dead records. Of fields whose names differ only in
-    case the first counts; fields with invalid names are left in the raw value.
+    case the first counts; fields with invalid names are left in the raw value. Raises TooManyFieldsError.
     """
     root_shape = Shape(fields={})
     for value in values:
@@ -83,8 +88,15 @@ def infer_ddl(values: Iterable[bytes | None]) -> str | None:
             continue
         if isinstance(content, Mapping):
             root_shape.see(content)
+    if len(root_shape.fields or {}) > MAX_INFERRED_COLUMNS:
+        raise TooManyFieldsError(
+            f"its sample has {len(root_shape.fields or {}):,} fields at the top level, at most "
+            f"{MAX_INFERRED_COLUMNS:,} become columns: declare those that are needed"
+        )
     columns: dict[str, str] = {}
+    names: set[str] = set()
     for name, shape in (root_shape.fields or {}).items():
-        if name and not _UNFIT.search(name) and name.lower() not in {column_name.lower() for column_name in columns}:
+        if name and not _UNFIT.search(name) and name.lower() not in names:
+            names.add(name.lower())
             columns[name] = shape.ddl()
     return ", ".join(f"`{name}` {ddl}" for name, ddl in columns.items()) or None

@@ -16,9 +16,9 @@ from signalbox.pipeline.options import TablesOptions
 from signalbox.pipeline.progress import duration_text
 from signalbox.pipeline.sinks.delta_log import count_rows
 from signalbox.pipeline.stream import spark_faults
-from signalbox.pipeline.table_run import RunCounts, SchemaError, TableRun, fields_of
-from signalbox.pipeline.tables.infer_schema import infer_ddl
-from signalbox.pipeline.tables.projection import RecordShape
+from signalbox.pipeline.table_run import RunCounts, SchemaError, TableRun
+from signalbox.pipeline.tables.format_plan import FormatPlan
+from signalbox.pipeline.tables.infer_schema import TooManyFieldsError, infer_ddl
 from signalbox.pipeline.topic_client import TopicClient, new_reader, read_ranges
 
 SAMPLE_RECORDS = 5_000
@@ -63,7 +63,10 @@ def decide_schema(options: TablesOptions, client: TopicClient, say: Callable[[st
     if options.schema != "infer":
         return options.schema
     values = sample_values(client, options)
-    ddl = infer_ddl(values)
+    try:
+        ddl = infer_ddl(values)
+    except TooManyFieldsError as error:
+        raise SchemaError(f"no schema can be inferred from topic {options.topic}: {error}") from error
     if ddl is None:
         raise SchemaError(
             f"no schema can be inferred from topic {options.topic}: none of its first {len(values)} values is a "
@@ -102,12 +105,16 @@ def run_tables(
     `engine`: an open engine. `listener`: receives every step. `say`: receives lines for people.
     Raises what `open_run` raises, and PipelineError; a failed run can be started again and continues where it stopped.
     """
+    formats = FormatPlan(options, say)
     plan = TablePlan(
         name=options.table_name,
         topic=options.topic,
         schema=options.schema,
         decide_schema=lambda client: decide_schema(options, client, say),
-        shape_of=lambda ddl: RecordShape(fields=fields_of(ddl)),
+        shape_of=formats.shape,
+        follow=formats.follow,
+        store=formats.store,
+        mode="upsert" if options.upsert else "append",
     )
     with spark_faults(), open_run(options, plan, engine, Reporting(say, listener)) as run:
         result = _result(run, run.run())

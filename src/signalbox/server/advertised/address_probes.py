@@ -21,17 +21,17 @@ from datetime import datetime
 from typing import NamedTuple
 
 from signalbox.client.connection.connection_settings import ConnectionSecurity, ConnectionSettings, OutboundTls
+from signalbox.client.connection.hiding_login import hiding_secrets
 from signalbox.client.connection.node import Address, Identity
 from signalbox.common.endpoint import Endpoint, host_port
 from signalbox.configuration.peer_security import PeerSecurity
-from signalbox.doctor.clean_text import TextCleaner
 from signalbox.doctor.observations import AddressObservation, ClusterView, Examination, ListenerObservation
 from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
 from signalbox.doctor.prober.certificate_reader import any_certificate_context, unverified_context
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
 from signalbox.doctor.prober.resolver import Lookup, look_up
-from signalbox.doctor.prober.token_login import hiding_secrets
 from signalbox.metadata.image import MetadataImage
+from signalbox.security.clean_text import TextCleaner
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
 from signalbox.security.tls.settings import TlsConfigError
 

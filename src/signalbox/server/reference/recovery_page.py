@@ -29,9 +29,10 @@ reject every other one, and calls end at their deadline with the two cluster ids
 
 After a first 129 the client rebootstraps. If the fresh metadata has the same wrong address, the route is quarantined:
 requests go to the other nodes, the address is tried again every 25 ms at first and later after an eighth of the time
-that has passed, at most 500 ms, and a bootstrap server is asked for a better one 1 to 60 s apart. When the address is
-right again, what waited for the node is sent at once, on the connection that has shown it. `ClusterClient.routes()`
-shows each route.
+that has passed, at most 500 ms, and a bootstrap server is asked for a better one 1 to 60 s apart, for all routes
+together at most once a second. When the address is right again, what waited for the node is sent at once, on the
+connection that has shown it. If the address is wrong once more within ten minutes, it is quarantined without a
+rebootstrap: the connections of the other nodes stay open. `ClusterClient.routes()` shows each route.
 
 ## Rebootstrap
 

@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from signalbox.testing.switchboard_line import Line
 
 KIT = "KIT"
 _HOST = "127.0.0.1"
@@ -26,13 +29,15 @@ class RelayedPorts:
 
 
 class DrillRelays:
-    """Relays and control socket of a cluster in `folder`. With `reads_requests` false (clients use TLS) only addresses
-    and bytes can have faults."""
+    """Relays and control socket of a cluster in `folder`. `properties` are the brokers' server.properties: if clients
+    have TLS, it is read with the broker's certificate while a fault reads requests."""
 
-    def __init__(self, folder: Path, ports: Mapping[int, RelayedPorts], *, reads_requests: bool = True) -> None:
+    def __init__(
+        self, folder: Path, ports: Mapping[int, RelayedPorts], properties: Mapping[int, Path] | None = None
+    ) -> None:
         self._folder = folder
         self._ports = ports
-        self._reads_requests = reads_requests
+        self._properties = properties or {}
         self._stack = ExitStack()
 
     @property
@@ -53,11 +58,26 @@ class DrillRelays:
             board.reach_brokers_at(self.kit_bootstrap)
             topic_names: dict[bytes, str] = {}
             for node, ports in self._ports.items():
-                rules = LineRules(topic_names=topic_names) if self._reads_requests else None
-                board.add_line(address_line(node), (_HOST, ports.client), ports.advertised, rules)
+                name, rules = address_line(node), LineRules(topic_names=topic_names)
+                board.add_line(name, (_HOST, ports.client), ports.advertised, rules)
+                if node in self._properties:
+                    _read_tls(board.line(name), self._properties[node])
             stack.enter_context(ControlSocket(self._folder, FaultControl(board).execute))
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+
+def _read_tls(line: Line, properties_file: Path) -> None:
+    """A line without rules rejects faults that read requests. The broker itself says what is wrong with its file."""
+    from signalbox.configuration.config_file import ConfigFileError
+    from signalbox.security.tls.settings import TlsConfigError
+    from signalbox.testing.control.listener_line_tls import listener_line_tls
+    from signalbox.testing.faults.fault import FIRST_LISTENER
+
+    try:
+        line.tls = listener_line_tls(properties_file, FIRST_LISTENER)
+    except (ConfigFileError, TlsConfigError):
+        line.rules = None

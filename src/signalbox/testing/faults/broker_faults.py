@@ -5,8 +5,7 @@ that are fenced. The kit asks the brokers for it, on a listener that no fault co
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.testing.faults.fault import Undo, nothing
+from signalbox.testing.faults.kit_admin import kit_admin
 from signalbox.testing.switchboard import Switchboard
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class MoveCoordinator:
         from signalbox.coordinator.group_coordinator import partition_for  # large imports, which few need
 
         key, topic = self.group or self.transactional_id or "", OFFSETS_TOPIC if self.group else TRANSACTIONS_TOPIC
-        async with _admin(board) as admin:
+        async with kit_admin(board) as admin:
             await _until(partial(_has_coordinator, admin, key, GROUP if self.group else TRANSACTION))
             count = len((await admin.describe_topics([topic]))[topic].partitions)
         return await _move(board, TopicPartition(topic, partition_for(key, count)), self.to)
@@ -78,21 +78,9 @@ class FenceProducer:
         return frozenset()
 
     async def apply(self, board: Switchboard) -> Undo:
-        async with _admin(board) as admin:
+        async with kit_admin(board) as admin:
             await admin.fence_producers([self.transactional_id])
         return nothing
-
-
-@asynccontextmanager
-async def _admin(board: Switchboard) -> AsyncIterator[AdminClient]:
-    from signalbox.client.admin import AdminClient
-    from signalbox.client.client_settings import ClientSettings
-    from signalbox.client.cluster_client import ClusterClient
-
-    if not board.kit_bootstrap:
-        raise ValueError("the fault is a request to brokers, and the switchboard has no address of theirs")
-    async with ClusterClient(ClientSettings.of(board.kit_bootstrap, client_id="signalbox-kit")) as client:
-        yield AdminClient(client)
 
 
 async def _has_coordinator(admin: AdminClient, key: str, kind: int) -> bool:
@@ -109,7 +97,7 @@ async def _has_coordinator(admin: AdminClient, key: str, kind: int) -> bool:
 
 
 async def _move(board: Switchboard, partition: TopicPartition, to: int | None) -> Undo:
-    async with _admin(board) as admin:
+    async with kit_admin(board) as admin:
         view = (await admin.describe_topics([partition.topic]))[partition.topic].partitions.get(partition.partition)
         if view is None:
             raise ValueError(f"there is no partition {partition}")
@@ -123,7 +111,7 @@ async def _move(board: Switchboard, partition: TopicPartition, to: int | None) -
             await _lead(admin, partition, [chosen, *(node for node in former if node != chosen)][: len(former)])
 
     async def undo() -> None:
-        async with _admin(board) as admin:
+        async with kit_admin(board) as admin:
             try:
                 await _lead(admin, partition, [view.leader_id, *(node for node in former if node != view.leader_id)])
                 await _replicas(admin, partition, former)

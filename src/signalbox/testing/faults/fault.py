@@ -93,12 +93,13 @@ class Readers:
     """The rules of lines whose requests are read for a fault. `release` ends that."""
 
     def __init__(self, lines: list[Line]) -> None:
-        """ValueError if clients use TLS, and the lines have no certificate of the brokers."""
+        """ValueError if the lines cannot read the TLS of clients."""
         self._lines = lines
         self.rules = [line.rules for line in lines if line.rules is not None]
         if len(self.rules) != len(lines):
             raise ValueError(
-                "the fault reads requests, and clients of this cluster use TLS: take PLAINTEXT or SASL_PLAINTEXT"
+                "the fault reads requests, and the relays cannot read the TLS of this cluster's clients: with "
+                "ssl.client.auth=required the listener's truststore has to know who signed the broker's certificate"
             )
         for line in lines:
             line.begin_reading()
@@ -108,7 +109,12 @@ class Readers:
             line.end_reading()
 
 
-def readers_of(board: Switchboard, node: int | None, listener: str | None = None) -> Readers:
+def lines_with(board: Switchboard, node: int | None, listener: str | None = None) -> list[Line]:
     """The lines of a broker, of all brokers if `node` is None; those of one listener, or of all."""
     nodes = node_ids(board) if node is None else [node]
-    return Readers([line for each in nodes for line in lines_of(board, each, listener)])
+    return [line for each in nodes for line in lines_of(board, each, listener)]
+
+
+def readers_of(board: Switchboard, node: int | None, listener: str | None = None) -> Readers:
+    """Those of `lines_with`."""
+    return Readers(lines_with(board, node, listener))

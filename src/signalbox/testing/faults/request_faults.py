@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from signalbox.protocol.error_table import Error
-from signalbox.testing.faults.fault import Undo, key_of, readers_of
+from signalbox.testing.faults.fault import Undo, key_of, lines_with, readers_of
+from signalbox.testing.faults.kit_admin import note_topic_id
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.wire.request_rule import RequestRule, RuleAction
 from signalbox.testing.wire.response_edits import has_throttle_time
@@ -54,6 +55,8 @@ class _RequestFault:
         )
 
     async def apply(self, board: Switchboard) -> Undo:
+        if self.topic is not None:
+            await note_topic_id(board, self.topic, lines_with(board, self.node, self.listener))
         rule, readers = self.rule(), readers_of(board, self.node, self.listener)
         for rules in readers.rules:
             rules.rules.append(rule)

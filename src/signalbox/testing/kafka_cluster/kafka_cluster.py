@@ -216,6 +216,11 @@ class ClusterPool:
         self._clusters.clear()
         self._stack.close()
 
+    @property
+    def made(self) -> list[KafkaCluster]:
+        """The clusters that run, in the order in which they were started."""
+        return list(self._clusters.values())
+
     def get(self, **options: Any) -> KafkaCluster:
         """The cluster with these fields of ClusterOptions; what one test changes in it, others see."""
         wanted = ClusterOptions.of(options)

@@ -1,7 +1,8 @@
-"""Logins whose secret a peer sees (OAUTHBEARER, PLAIN): it becomes one of the prober's secrets before it is sent.
+"""Logins whose secret a peer sees (OAUTHBEARER, PLAIN): a peer that returns it in an error message has it hidden.
 
-A token is not among the client's properties. It comes from a file or from a token endpoint, and a new one may replace
-it during a run. A broker that probes its peers has no client properties at all.
+The doctor hides it from before it is sent to the end of its run. A token is not among the client's properties: it comes
+from a file or from a token endpoint, and a new one may replace it during a run. A broker that probes its peers has no
+client properties at all.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from signalbox.client.connection.connection_settings import SaslLogin
-from signalbox.doctor.clean_text import TextCleaner
+from signalbox.security.clean_text import TextCleaner
 from signalbox.security.sasl.mechanism import SaslClientExchange
 from signalbox.security.sasl.oauthbearer import OAUTHBEARER
 from signalbox.security.sasl.oauthbearer_messages import parse_initial_response
@@ -23,6 +24,12 @@ def hiding_secrets(login: SaslLogin, cleaner: TextCleaner) -> SaslLogin:
     if secrets is None:
         return login
     return replace(login, begin=lambda: _HidingExchange(login.begin(), cleaner, secrets))
+
+
+def secrets_in(mechanism: str, message: bytes) -> tuple[str, ...]:
+    """The secrets in the first message of a login, which the peer can read."""
+    secrets = _SECRETS.get(mechanism)
+    return secrets(message) if secrets is not None else ()
 
 
 def _of_token(message: bytes) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from signalbox.doctor.clean_text import MAX_TEXT, TextCleaner, clean_name, secrets_of
+from signalbox.security.clean_text import MAX_TEXT, TextCleaner, clean_name, secrets_of
 
 SECRET = "p\u00e4ss wörd+/="
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from signalbox.client.connection.connection_settings import SaslLogin
-from signalbox.doctor.clean_text import TextCleaner
-from signalbox.doctor.prober.token_login import hiding_secrets
+from signalbox.client.connection.hiding_login import hiding_secrets, secrets_in
+from signalbox.security.clean_text import TextCleaner
 from signalbox.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearerClientExchange
 from signalbox.security.sasl.plain import PLAIN, PlainClientExchange
 
@@ -37,3 +37,8 @@ def test_a_password_and_a_login_that_sends_none() -> None:
     assert cleaner.clean("broker has its-password") == "broker has [hidden]"
     scram = SaslLogin("SCRAM-SHA-512", lambda: PlainClientExchange("broker", "x"))
     assert hiding_secrets(scram, cleaner) is scram
+
+
+def test_the_secrets_of_a_message() -> None:
+    assert secrets_in(PLAIN, b"\0alice\0its-password") == ("its-password",)
+    assert secrets_in("SCRAM-SHA-512", b"n,,n=alice,r=x") == ()

@@ -1,0 +1,58 @@
+"""Pieces of the demo's report as HTML: headings with a sentence of meaning, tiles, figures, tables of figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from signalbox.cli.demo.wording import api_name, plain
+
+PASSED = "✓"
+
+
+def section(title: str, meaning: str) -> tuple[str, str]:
+    """A heading and the sentence that says what the section's figures mean."""
+    return f"<h2>{escape(title)}</h2>", f"<p class='lead'>{escape(meaning)}</p>"
+
+
+def tiles(entries: Iterable[tuple[str, str]]) -> str:
+    """Cards of a figure and what it counts."""
+    cells = "".join(
+        f"<div class='tile'><b>{escape(value)}</b><span>{escape(text)}</span></div>" for value, text in entries
+    )
+    return f"<div class='tiles'>{cells}</div>"
+
+
+def definitions(entries: Iterable[tuple[str, str]]) -> str:
+    """Names with their values, one a line."""
+    return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(value)}</dd>' for name, value in entries)}</dl>"
+
+
+def figure(svg: str, caption: str) -> str:
+    """A picture and its caption."""
+    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def table(rows: Sequence[dict[str, Any]], columns: Sequence[str] | None = None) -> str:
+    """A table of `columns` (those of the first row if None); each cell names its column, for narrow screens."""
+    if not rows:
+        return "<p class='lead'>None.</p>"
+    names = columns or tuple(rows[0])
+    head = "".join(f"<th>{escape(_heading(name))}</th>" for name in names)
+    body = "".join("<tr>" + "".join(_cell(name, row.get(name)) for name in names) + "</tr>" for row in rows)
+    return f"<table><tr class='head'>{head}</tr>{body}</table>"
+
+
+def _heading(name: str) -> str:
+    return name.removesuffix("_us").replace("_", " ") + (" ms" if name.endswith("_us") else "")
+
+
+def _cell(name: str, value: Any) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if name.endswith("_us") and isinstance(value, int | float):
+        text = f"{value / 1000:,.2f}"
+    else:
+        text = plain(api_name(str(value)) if name == "api" else value)
+    kind = " class='n'" if number else " class='ok'" if value == PASSED else ""
+    return f"<td{kind} data-name='{escape(_heading(name), quote=True)}'><span>{escape(text)}</span></td>"

@@ -1,0 +1,1 @@
+"""Options and commands of the pipeline's tables: formats, rejected records, maintenance."""

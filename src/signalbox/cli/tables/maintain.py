@@ -1,0 +1,47 @@
+"""`signalbox pipeline maintain`: compacts a table's files, deletes old ones, summarizes its log."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signalbox.cli.connect import console, fail
+from signalbox.pipeline import commands
+
+
+def maintain(
+    name: Annotated[str, typer.Argument(help="The table's name.")],
+    warehouse: Annotated[Path, typer.Option(help="Directory of the tables.")],
+    target_mb: Annotated[int, typer.Option(help="Size of data files to aim at, in MB.")] = 128,
+    retention_hours: Annotated[
+        int, typer.Option(help="Files that only versions older than this need are deleted.")
+    ] = 168,
+    every: Annotated[
+        float | None, typer.Option(min=1, help="Repeat with this interval in seconds; default: once.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")] = False,
+) -> None:
+    """Compact a table's small files, delete old files, write a checkpoint of its log; pipelines may run meanwhile."""
+
+    def say(line: str) -> None:
+        if as_json:
+            print(line, file=sys.stderr, flush=True)
+        else:
+            console.print(line, markup=False, highlight=False)
+
+    never = threading.Event()
+    while True:
+        try:
+            tables = commands.maintain_table(warehouse, name, target_mb, retention_hours, say)
+        except (commands.OptionError, RuntimeError) as error:
+            fail(str(error))
+        if as_json:
+            print(json.dumps([table.as_json() for table in tables]), flush=True)
+        if every is None:
+            return
+        never.wait(every)

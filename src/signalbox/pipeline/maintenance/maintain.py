@@ -1,0 +1,104 @@
+"""Maintains Delta tables by delta-rs: compaction, vacuum, checkpoints of the log, in both profiles.
+
+Each batch adds files and a commit; without maintenance readers open ever more of both. The steps are ordinary commits:
+a pipeline may write the table meanwhile, which appends and so conflicts with none of them. The transaction marks of the
+pipelines are kept in checkpoints.
+
+Vacuum deletes files that no version within the retention names, those of killed batches too. A file of a batch in
+progress is named by no version yet: therefore the retention is at least an hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from signalbox.pipeline.options import OptionError
+from signalbox.pipeline.sinks.delta_log import is_table
+
+DEFAULT_TARGET_MB = 128
+DEFAULT_RETENTION_HOURS = 168
+MIN_RETENTION_HOURS = 1
+
+
+class MaintenanceError(RuntimeError):
+    """A table that cannot be maintained."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMaintenance:
+    """What was done to a table: data files before and after, files deleted by vacuum, the version of the checkpoint."""
+
+    table: str
+    files_before: int
+    files_after: int
+    deleted_files: int
+    checkpoint_version: int
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as plain JSON values."""
+        return asdict(self)
+
+
+def _maintain(path: Path, target_mb: int, retention_hours: int) -> TableMaintenance:
+    table = DeltaTable(str(path))
+    before = len(table.file_uris())
+    table.optimize.compact(target_size=target_mb * 1024 * 1024)
+    table.update_incremental()
+    # Shorter retentions than the table's own (a week by default) are the caller's decision.
+    deleted = table.vacuum(retention_hours, dry_run=False, enforce_retention_duration=False, full=True)
+    table.update_incremental()
+    table.create_checkpoint()
+    table.cleanup_metadata()
+    return TableMaintenance(
+        table=path.name,
+        files_before=before,
+        files_after=len(table.file_uris()),
+        deleted_files=len(deleted),
+        checkpoint_version=table.version(),
+    )
+
+
+def maintain_table(
+    warehouse: Path,
+    name: str,
+    *,
+    target_mb: int = DEFAULT_TARGET_MB,
+    retention_hours: int = DEFAULT_RETENTION_HOURS,
+    say: Callable[[str], None] = print,
+) -> list[TableMaintenance]:
+    """Maintains a table and the table of its rejected records. Raises OptionError, MaintenanceError.
+
+    `target_mb`: the size of files to aim at. `retention_hours`: how long versions of the table can still be read.
+    """
+    problems = []
+    if target_mb < 1:
+        problems.append(f"target size is {target_mb} MB: give at least 1")
+    if retention_hours < MIN_RETENTION_HOURS:
+        problems.append(
+            f"retention is {retention_hours} hours: give at least {MIN_RETENTION_HOURS}, a batch in progress needs its "
+            "files"
+        )
+    if not is_table(warehouse / name):
+        problems.append(f"there is no table {name} in {warehouse}")
+    if problems:
+        raise OptionError(problems)
+    done = []
+    for path in (warehouse / name, warehouse / f"{name}_dead"):
+        if not is_table(path):
+            continue
+        try:
+            result = _maintain(path, target_mb, retention_hours)
+        except (DeltaError, OSError) as error:
+            raise MaintenanceError(f"table {path} cannot be maintained: {error}") from error
+        say(
+            f"{result.table}: {result.files_before:,} files became {result.files_after:,}, "
+            f"{result.deleted_files:,} old files deleted, checkpoint of version {result.checkpoint_version:,}"
+        )
+        done.append(result)
+    return done

@@ -1,0 +1,1 @@
+"""Rejected records: listed, shown, and replayed into their table exactly once."""

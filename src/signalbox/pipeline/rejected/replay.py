@@ -1,0 +1,161 @@
+"""Replays rejected records: those that can be decoded now become rows of the table, each exactly once.
+
+Needs Spark and the registry, if the table has one, but no Kafka: the records are in the warehouse. A table that a
+pipeline writes at the moment is locked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from signalbox.common.audit_event import AUDIT_TOPIC
+from signalbox.pipeline.audit.run import audit_shape
+from signalbox.pipeline.engine import Engine, open_engine
+from signalbox.pipeline.events import EventListener, PipelineEvent, Step
+from signalbox.pipeline.options import TablesOptions
+from signalbox.pipeline.rejected.listing import dead_path, read_rejected
+from signalbox.pipeline.rejected.mended_values import read_mended, with_mended
+from signalbox.pipeline.rejected.replay_plan import (
+    ReplayPlan,
+    drop_plan,
+    positions_of,
+    read_plan,
+    take_out,
+    write_plan,
+)
+from signalbox.pipeline.sinks.delta_log import ensure_table
+from signalbox.pipeline.sinks.table_sink import BatchStamp, TableSink, TableTarget, transaction_app
+from signalbox.pipeline.source_jars import RECORD_COLUMNS
+from signalbox.pipeline.stream import spark_faults
+from signalbox.pipeline.table_state import StateError, StateFolder, TableState
+from signalbox.pipeline.tables.format_plan import FormatPlan
+from signalbox.pipeline.tables.projection import good_rows, parsed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayResult:
+    """Counts of a replay: records that became rows, and those that are still rejected. `completed`: records of an
+    earlier replay that was killed, whose rows were in the table already."""
+
+    replayed: int
+    rejected: int
+    completed: int
+
+    def as_json(self) -> dict[str, int]:
+        """The same as plain JSON values."""
+        return asdict(self)
+
+
+class _Replay:
+    """One replay of one table, under its lock."""
+
+    def __init__(self, options: TablesOptions, folder: StateFolder, state: TableState, sink: TableSink) -> None:
+        self._options = options
+        self._folder = folder
+        self._dead = dead_path(options.warehouse, folder.name)
+        app = transaction_app(folder.name, state.generation, f"{folder.name}/replay")
+        self._target = TableTarget((options.warehouse / folder.name).absolute(), app)
+        self._sink = sink
+        self._state = state
+
+    def complete_last(self) -> int:
+        """Takes the records of a killed replay out, if their rows are in the table; returns how many."""
+        plan = read_plan(self._folder.path)
+        if plan is None:
+            return 0
+        last = self._sink.last_batch(self._target)
+        taken_out = take_out(self._dead, plan.positions) if last is not None and last >= plan.number else 0
+        drop_plan(self._folder.path)
+        return taken_out
+
+    def replay(
+        self, engine: Engine, mended: Path | None, say: Callable[[str], None], listener: EventListener
+    ) -> tuple[int, int]:
+        """Replays all records; returns the numbers of rows and of records that are still rejected."""
+        rejected = read_rejected(self._options.warehouse, self._folder.name)
+        if mended is not None:
+            rejected = with_mended(rejected, read_mended(mended))
+        if not rejected.num_rows:
+            return 0, 0
+        formats = FormatPlan(self._options, say)
+        is_audit = self._state.topic == AUDIT_TOPIC
+        shape = audit_shape(self._state.schema) if is_audit else formats.shape(self._state.schema)
+        records = engine.spark.createDataFrame(rejected.select(list(RECORD_COLUMNS)))
+        frame = parsed(records, shape).persist()
+        try:
+            rows = good_rows(frame, shape)
+            ensure_table(self._target.path, rows.schema.jsonValue())
+            if not is_audit:
+                formats.store(self._folder, shape)
+            good = frame.filter(F.col("_good")).select("topic", "partition", "offset").toArrow()
+            if good.num_rows:
+                self._write(rows, good, listener)
+        finally:
+            frame.unpersist()
+        return good.num_rows, rejected.num_rows - good.num_rows
+
+    def _write(self, rows: DataFrame, good: pa.Table, listener: EventListener) -> None:
+        last = self._sink.last_batch(self._target)
+        plan = ReplayPlan(0 if last is None else last + 1, positions_of(good))
+
+        def report(table: str) -> None:
+            event = PipelineEvent(
+                step=Step.TABLE_COMMITTED,
+                pipeline=self._folder.name,
+                batch_id=plan.number,
+                table=table,
+                rows=good.num_rows,
+            )
+            listener(event)
+
+        write_plan(self._folder.path, plan)
+        self._sink.append(rows, self._target, BatchStamp(plan.number, {"replayed": good.num_rows}))
+        report(self._target.name)
+        take_out(self._dead, plan.positions)
+        report(self._dead.name)
+        drop_plan(self._folder.path)
+
+
+def replay_rejected(
+    options: TablesOptions,
+    mended: Path | None = None,
+    *,
+    engine: Engine | None = None,
+    listener: EventListener | None = None,
+    say: Callable[[str], None] = print,
+) -> ReplayResult:
+    """Replays the rejected records of the table `options.table_name`, with the formats of the options if they name any;
+    the topic of the options is not read.
+
+    `mended`: a file of values (`mended_values.py`). Raises StateError, OptionError, MendedValueError, RegistryError,
+    SchemaError, PipelineError. A replay that was killed is completed by the next one.
+    """
+    folder = StateFolder(options.warehouse, options.table_name)
+    state = folder.read()
+    if state is None:
+        raise StateError(f"there is no table {options.table_name} in {options.warehouse}")
+    if state.mode == "upsert":
+        raise StateError(
+            f"table {options.table_name} has the newest row of each key: an old record cannot be replayed into it, "
+            "because a newer tombstone may have deleted its key; produce the mended record to the topic"
+        )
+    options = replace(options, topic=state.topic, name=options.table_name)
+    with (
+        folder.locked(),
+        spark_faults(),
+        open_engine(options, engine=engine, begun_with=state.profile, say=say) as opened,
+    ):
+        replay = _Replay(options, folder, state, opened.sink(options.commit))
+        completed = replay.complete_last()
+        rows, rejected = replay.replay(opened, mended, say, listener or (lambda _: None))
+    say(
+        f"{options.table_name}: {rows:,} rejected records replayed, {rejected:,} are still rejected"
+        + (f"; {completed:,} of an earlier replay completed" if completed else "")
+    )
+    return ReplayResult(replayed=rows, rejected=rejected, completed=completed)

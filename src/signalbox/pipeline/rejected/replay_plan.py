@@ -1,0 +1,74 @@
+"""The plan of a replay, stored before anything is written: it makes a replay that was killed complete or void.
+
+A replay writes two tables: it adds rows to the table, then takes their records out of the rejected ones. The first
+commit carries the plan's number as Delta's `txn` mark. A later replay finds the plan: if the table has the mark, the
+rows are there and only the records remain to be taken out; if not, nothing was written and the plan is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+from pyarrow import fs
+
+from signalbox.pipeline.table_state import read_state_file
+
+_FILE = "replay.json"
+Position = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayPlan:
+    """`number`: the version of the mark. `positions`: topic, partition and offset of the records that become rows."""
+
+    number: int
+    positions: tuple[Position, ...]
+
+
+def write_plan(folder: Path, plan: ReplayPlan) -> None:
+    """Stores the plan, atomically and on disk."""
+    fresh = folder / f"replay.{os.getpid()}"
+    with fresh.open("w") as file:
+        json.dump({"number": plan.number, "positions": [list(position) for position in plan.positions]}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(folder / _FILE)
+
+
+def read_plan(folder: Path) -> ReplayPlan | None:
+    """The plan of a replay that has not ended; None = there is none. Raises StateError if the file is corrupt."""
+    path = folder / _FILE
+    if not path.is_file():
+        return None
+    content: dict[str, Any] = read_state_file(path)
+    return ReplayPlan(content["number"], tuple((topic, part, offset) for topic, part, offset in content["positions"]))
+
+
+def drop_plan(folder: Path) -> None:
+    """Removes the plan: the replay has ended."""
+    (folder / _FILE).unlink(missing_ok=True)
+
+
+def positions_of(table: pa.Table) -> tuple[Position, ...]:
+    """The positions of records."""
+    return tuple(zip(*(table.column(name).to_pylist() for name in ("topic", "partition", "offset"))))
+
+
+def take_out(path: Path, positions: tuple[Position, ...]) -> int:
+    """Removes the records at these positions from the table of rejected records, in one commit, and returns how many
+    they were; 0 and no commit if none of them is there."""
+    gone = set(positions)
+    table = DeltaTable(str(path))
+    files = fs.SubTreeFileSystem(str(path), fs.LocalFileSystem())
+    rejected = table.to_pyarrow_dataset(filesystem=files).to_table()
+    kept = [position not in gone for position in positions_of(rejected)]
+    remaining = rejected.filter(pa.array(kept, pa.bool_()))
+    if remaining.num_rows < rejected.num_rows:
+        write_deltalake(str(path), remaining, mode="overwrite")
+    return int(rejected.num_rows - remaining.num_rows)

@@ -1,0 +1,37 @@
+"""The recorded figures of the report are those of the recorded runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from signalbox.cli.demo.loaded_latency import RECORDED, Recorded, latency_caption, recorded_rows
+
+HISTORY = Path(__file__).parents[3] / "bench" / "history"
+
+
+@pytest.mark.parametrize("row", RECORDED, ids=lambda row: f"{row.cluster}-{row.run}")
+def test_a_figure_is_that_of_its_run(row: Recorded) -> None:
+    run = json.loads((HISTORY / f"{row.run}.json").read_text())
+    metric = f"{row.cluster}: ElectLeaders to accepted produce, saturated / idle, p99"
+    [recorded] = [entry for entry in run["rows"] if entry["metric"] == metric]
+    assert (recorded["unit"], recorded["ours"], recorded["reference"]) == ("ms", row.loaded_ms, row.idle_ms)
+
+
+def test_rows_for_readers() -> None:
+    assert recorded_rows()[0] == {
+        "cluster": "Apache Kafka 4.4.0",
+        "date": "2026-11-21",
+        "idle, p99 ms": "146.0",
+        "saturated, p99 ms": "1,009.0",
+        "times slower": "6.9",
+    }
+
+
+def test_the_caption_counts_the_dots_and_the_round_trips_and_says_what_load_does() -> None:
+    caption = latency_caption({"idle": [1.0], "while producing": [float(n) for n in range(1, 1000)]})
+    assert "idle: 1 round trip; while producing: 999 round trips. At most 400 evenly chosen dots a line" in caption
+    assert "Here p99 is 990.0 times that of the idle cluster." in caption
+    assert "Here p99" not in latency_caption({"idle": []})

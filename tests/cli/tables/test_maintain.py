@@ -1,0 +1,34 @@
+"""`signalbox pipeline maintain` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import typer
+from deltalake import write_deltalake
+from typer.testing import CliRunner
+
+from signalbox.cli.tables.maintain import maintain
+
+pytestmark = pytest.mark.spec("P8")
+app = typer.Typer()
+app.command()(maintain)
+
+
+def test_a_table_is_maintained_and_the_result_is_json(tmp_path: Path) -> None:
+    for number in range(3):
+        write_deltalake(str(tmp_path / "t"), pa.table({"n": [number]}), mode="append")
+    result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path), "--json"])
+    assert result.exit_code == 0
+    (table,) = json.loads(result.stdout)
+    assert (table["table"], table["files_before"], table["files_after"]) == ("t", 3, 1)
+    assert "t: 3 files became 1" in result.stderr
+
+
+def test_an_error_is_one_line_and_status_1(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path)])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "there is no table t in" in result.stderr

@@ -1,0 +1,51 @@
+"""`signalbox pipeline rejected` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from signalbox.cli.tables import rejected
+from signalbox.pipeline import commands
+
+pytestmark = pytest.mark.spec("P6")
+COUNT = {"reason": "not_json", "records": 1200, "topic": "t", "partition": 1, "offset": 7}
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(rejected.app, arguments)
+
+
+def test_reasons_as_a_table_and_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "list_rejected", lambda *_: [COUNT])
+    listed = run("list", "t", "--warehouse", "w")
+    assert listed.exit_code == 0
+    assert "not_json" in listed.stdout
+    assert "1,200" in listed.stdout
+    assert json.loads(run("list", "t", "--warehouse", "w", "--json").stdout) == [COUNT]
+    monkeypatch.setattr(commands, "list_rejected", lambda *_: [])
+    assert "t has no rejected records" in run("list", "t", "--warehouse", "w").stdout
+
+
+def test_records_are_lines_of_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def show_rejected(*given: Any) -> list[dict[str, int]]:
+        asked.append(given)
+        return [{"offset": 1}, {"offset": 2}]
+
+    monkeypatch.setattr(commands, "show_rejected", show_rejected)
+    shown = run("show", "t", "--warehouse", "w", "--limit", "2", "--partition", "1")
+    assert [json.loads(line) for line in shown.stdout.splitlines()] == [{"offset": 1}, {"offset": 2}]
+    assert asked == [(Path("w"), "t", 2, 1, None)]
+
+
+def test_an_error_is_one_line_and_status_1(tmp_path: Path) -> None:
+    for command in ("list", "show", "replay"):
+        result = run(command, "t", "--warehouse", str(tmp_path))
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "there is no table t in" in result.stderr

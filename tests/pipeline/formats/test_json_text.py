@@ -1,0 +1,36 @@
+"""JSON objects with declared fields."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from signalbox.pipeline.formats.json_text import json_decoder, read_json
+from signalbox.pipeline.formats.schema_text import DecodeError, column
+
+
+@pytest.mark.spec("P4")
+def test_declared_fields_are_taken_from_an_object() -> None:
+    decoder = json_decoder((column("a", "long"),))
+    assert decoder.decode(b' {"a": 1, "more": {"b": 2}} ') == {"a": 1}
+
+
+@pytest.mark.spec("P4")
+def test_an_object_may_have_a_hundred_thousand_fields() -> None:
+    text = json.dumps({f"field_{number}": number for number in range(100_000)}).encode()
+    assert json_decoder((column("field_99999", "long"),)).decode(text) == {"field_99999": 99_999}
+
+
+@pytest.mark.spec("P6")
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [(b"\xff", "not_utf8"), (b"{", "not_json"), (b'{"a": NaN}', "not_json"), (b"[1]", "not_an_object")],
+)
+def test_other_bytes_are_rejected(data: bytes, reason: str) -> None:
+    with pytest.raises(DecodeError, match=reason):
+        json_decoder(()).decode(data)
+
+
+def test_any_json_value_is_read() -> None:
+    assert read_json(b"[1, null]") == [1, None]

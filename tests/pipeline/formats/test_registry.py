@@ -1,0 +1,99 @@
+"""A schema registry by confluent-kafka's client; `tests/pipeline/tables/test_format_plan.py` has a real one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from signalbox.pipeline.formats.registry import Registry, RegistryError, RegistrySettings, split_frame
+from signalbox.pipeline.formats.schema_text import DecodeError, SchemaText
+
+RESPONSES: dict[str, Any] = {
+    "/schemas/ids/1": {"schema": '"long"'},
+    "/schemas/ids/2": {"schema": "{}", "schemaType": "JSON"},
+    "/subjects/s-value/versions/latest": {
+        "subject": "s-value",
+        "version": 2,
+        "id": 3,
+        "schema": "outer",
+        "references": [{"name": "Middle", "subject": "middle", "version": 1}],
+    },
+    "/subjects/middle/versions/1": {
+        "subject": "middle",
+        "version": 1,
+        "id": 4,
+        "schema": "middle",
+        "references": [{"name": "Inner", "subject": "inner", "version": 7}],
+    },
+    "/subjects/inner/versions/7": {"subject": "inner", "version": 7, "id": 5, "schema": "inner"},
+}
+
+
+class _Responses(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        response = RESPONSES.get(self.path.partition("?")[0])
+        body = json.dumps(response or {"error_code": 40403, "message": "not found"}).encode()
+        status = 500 if self.path.startswith("/schemas/ids/500") else 200 if response else 404
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Not to the terminal."""
+
+
+@pytest.fixture(scope="module")
+def registry() -> Iterator[Registry]:
+    server = HTTPServer(("127.0.0.1", 0), _Responses)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield Registry(RegistrySettings(f"http://127.0.0.1:{server.server_port}", {"max.retries": "0"}))
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.spec("P4")
+def test_schemas_by_id_and_by_subject_with_their_references_inside_first(registry: Registry) -> None:
+    assert registry.by_id(1, "AVRO") == SchemaText('"long"')
+    assert registry.latest("s-value", "AVRO") == SchemaText("outer", (("Inner", "inner"), ("Middle", "middle")))
+
+
+@pytest.mark.spec("P6")
+def test_an_id_that_is_not_there_or_of_another_type_rejects_the_record(registry: Registry) -> None:
+    with pytest.raises(DecodeError, match=r"^unknown_schema_id:9$"):
+        registry.by_id(9, "AVRO")
+    with pytest.raises(DecodeError, match=r"^schema_type:JSON_not_AVRO$"):
+        registry.by_id(2, "AVRO")
+
+
+def test_settings_that_the_client_does_not_take_are_an_error() -> None:
+    for settings in (RegistrySettings("no url"), RegistrySettings("http://r", {"max.retries": "many"})):
+        with pytest.raises(RegistryError, match=f"schema registry {settings.url}: a setting of its client is wrong"):
+            Registry(settings)
+
+
+def test_what_the_registry_cannot_answer_is_an_error(registry: Registry) -> None:
+    with pytest.raises(RegistryError, match="has no subject none: name it with --value-subject"):
+        registry.latest("none", "AVRO")
+    with pytest.raises(RegistryError, match="has schemas of type AVRO, not PROTOBUF"):
+        registry.latest("s-value", "PROTOBUF")
+    with pytest.raises(RegistryError, match="schema id 500: not found"):
+        registry.by_id(500, "AVRO")
+
+
+@pytest.mark.spec("P4", "P6")
+def test_the_frame_is_a_zero_byte_and_an_id() -> None:
+    assert split_frame(b"\0\0\0\1\2rest") == (258, b"rest")
+    for data in (b"", b"\0\0\0\0", b"\1\0\0\0\1x"):
+        with pytest.raises(DecodeError, match="not_framed"):
+            split_frame(data)

@@ -1,0 +1,93 @@
+"""Tables are compacted, and everything in them stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+
+from signalbox.pipeline.maintenance.maintain import MaintenanceError, maintain_table
+from signalbox.pipeline.options import OptionError
+from signalbox.pipeline.sinks.delta_log import last_transaction, read_table
+
+pytestmark = pytest.mark.spec("P8")
+
+
+def fill(path: Path, batches: range) -> None:
+    for batch in batches:
+        mark = CommitProperties(app_transactions=[Transaction("app", batch)])
+        write_deltalake(str(path), pa.table({"n": [batch]}), mode="append", commit_properties=mark)
+
+
+def make_old(path: Path, hours: int) -> None:
+    """Files and log as if they had been written so long ago, without a checkpoint."""
+    for checkpoint in (*(path / "_delta_log").glob("*.checkpoint.parquet"), path / "_delta_log" / "_last_checkpoint"):
+        checkpoint.unlink()
+    then = time.time() - hours * 3600
+    for file in path.rglob("*"):
+        os.utime(file, (then, then))
+    for log in (path / "_delta_log").glob("*.json"):
+        actions = [json.loads(line) for line in log.read_text().splitlines()]
+        for action in actions:
+            if "remove" in action:
+                action["remove"]["deletionTimestamp"] = int(then * 1000)
+        log.write_text("\n".join(json.dumps(action) for action in actions) + "\n")
+
+
+def test_small_files_become_one_and_rows_and_marks_stay(tmp_path: Path) -> None:
+    fill(tmp_path / "t", range(12))
+    fill(tmp_path / "t_dead", range(3))
+    lines: list[str] = []
+    table, dead = maintain_table(tmp_path, "t", say=lines.append)
+    assert (table.table, table.files_before, table.files_after, table.deleted_files) == ("t", 12, 1, 0)
+    assert (dead.table, dead.files_before, dead.files_after) == ("t_dead", 3, 1)
+    assert lines[0].startswith("t: 12 files became 1, 0 old files deleted, checkpoint of version ")
+    assert sorted(read_table(tmp_path / "t").column("n").to_pylist()) == list(range(12))
+    assert last_transaction(tmp_path / "t", "app") == 11
+    assert (tmp_path / "t" / "_delta_log" / "_last_checkpoint").is_file()
+    fill(tmp_path / "t", range(12, 13))
+    assert last_transaction(tmp_path / "t", "app") == 12
+    assert len(read_table(tmp_path / "t")) == 13
+
+
+def test_the_marks_are_in_the_checkpoint(tmp_path: Path) -> None:
+    """Without the log before it, as after the retention of the log."""
+    fill(tmp_path / "t", range(4))
+    (result,) = maintain_table(tmp_path, "t", say=lambda _: None)
+    for log in (tmp_path / "t" / "_delta_log").glob("*.json"):
+        if int(log.stem) < result.checkpoint_version:
+            log.unlink()
+    assert last_transaction(tmp_path / "t", "app") == 3
+    assert sorted(read_table(tmp_path / "t").column("n").to_pylist()) == list(range(4))
+
+
+def test_old_files_and_those_of_killed_batches_are_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    fill(path, range(3))
+    maintain_table(tmp_path, "t", say=lambda _: None)
+    orphan = path / "batches" / "x" / "1" / "part.parquet"
+    orphan.parent.mkdir(parents=True)
+    orphan.write_bytes(next(iter(path.glob("*.parquet"))).read_bytes())
+    make_old(path, hours=3)
+    (result,) = maintain_table(tmp_path, "t", retention_hours=2, say=lambda _: None)
+    assert result.deleted_files == 4
+    assert not orphan.exists()
+    assert len(list(path.glob("*.parquet"))) == 1
+    assert sorted(read_table(path).column("n").to_pylist()) == [0, 1, 2]
+    assert DeltaTable(str(path)).file_uris()
+
+
+def test_what_cannot_be_done_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OptionError) as raised:
+        maintain_table(tmp_path, "none", target_mb=0, retention_hours=0)
+    assert [fault.split(":")[0] for fault in raised.value.faults[:2]] == ["target size is 0 MB", "retention is 0 hours"]
+    assert "there is no table none in" in raised.value.faults[2]
+    fill(tmp_path / "t", range(2))
+    next(iter((tmp_path / "t").glob("*.parquet"))).unlink()
+    with pytest.raises(MaintenanceError, match=r"table .*/t cannot be maintained"):
+        maintain_table(tmp_path, "t", say=lambda _: None)

@@ -1,0 +1,156 @@
+"""Tables from Avro, Protobuf and CSV: schemas of a real registry, whose storage is a topic of the same brokers."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pytest
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+
+from signalbox.pipeline.engine import Engine
+from signalbox.pipeline.events import PipelineEvent, Step
+from signalbox.pipeline.formats.format_options import FormatOptions
+from signalbox.pipeline.formats.registry import RegistryError
+from signalbox.pipeline.options import OptionError, TablesOptions
+from signalbox.pipeline.sinks.delta_log import read_table
+from signalbox.pipeline.table_run import SchemaError
+from signalbox.pipeline.tables.run import TablesResult, run_tables
+from signalbox.testing.free_ports import free_ports
+from tests.pipeline.schema_registry import schema_registry
+from tests.pipeline.topics import Topics
+
+
+@pytest.fixture(scope="module")
+def registry(topics: Topics, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with schema_registry(tmp_path_factory.mktemp("registry"), topics.bootstrap) as url:
+        yield url
+
+
+def record(*fields: tuple[str, Any]) -> dict[str, Any]:
+    return {"type": "record", "name": "Flight", "fields": [{"name": name, "type": kind} for name, kind in fields]}
+
+
+NARROW = record(("id", "int"), ("delay", ["null", "float"]))
+WIDE = record(("id", "long"), ("delay", ["null", "double"]), ("gate", ["null", "string"]))
+
+
+def framed(schema_id: int, schema: Any, value: Any) -> bytes:
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(stream, fastavro.parse_schema(schema), value)
+    return struct.pack(">bI", 0, schema_id) + stream.getvalue()
+
+
+def run(
+    engine: Engine, warehouse: Path, topics: Topics, topic: str, listener: Any = None, **formats: Any
+) -> TablesResult:
+    options = TablesOptions(
+        bootstrap_servers=topics.bootstrap,
+        warehouse=warehouse,
+        topic=topic,
+        schema=formats.pop("schema", None),
+        max_records_per_batch=2,
+        formats=FormatOptions(**formats),
+    )
+    return run_tables(options, engine=engine, listener=listener, say=lambda _: None)
+
+
+def rows(result: TablesResult, *columns: str) -> list[tuple[Any, ...]]:
+    table = read_table(result.table).to_pylist()
+    return [tuple(row[name] for name in columns) for row in sorted(table, key=lambda row: row["offset"])]
+
+
+@pytest.mark.spec("P4", "P5", "P6")
+@pytest.mark.timeout(400)
+def test_a_table_follows_the_registry_while_it_is_written(
+    engine: Engine, warehouse: Path, topics: Topics, registry: str
+) -> None:
+    topic = topics.create("avro", partitions=1)
+    client = SchemaRegistryClient({"url": registry})
+    narrow = client.register_schema(f"{topic}-value", Schema(json.dumps(NARROW), "AVRO"))
+    first = [framed(narrow, NARROW, {"id": number, "delay": 0.5}) for number in (1, 2)]
+    wide_values: list[bytes] = []
+
+    def register_wider(event: PipelineEvent) -> None:
+        if event.step == Step.BATCH_DONE and not wide_values:
+            client.set_compatibility(f"{topic}-value", "NONE")
+            wide = client.register_schema(f"{topic}-value", Schema(json.dumps(WIDE), "AVRO"))
+            wide_values.append(framed(wide, WIDE, {"id": 2**40, "delay": 0.1, "gate": "B7"}))
+            topics.fill_records(topic, [(b"\0\0\0\7", wide_values[0], None)])
+
+    # The records of the first run's later batches are there when it begins; the wider ones come while it runs.
+    topics.fill_records(topic, [(b"\0\0\0\1", value, None) for value in (*first, b"\0\0\1\2\3x", None)])
+    formats = {"value_format": "avro", "schema_registry": registry, "key_format": "int"}
+    begun = run(engine, warehouse, topics, topic, listener=register_wider, **formats)
+    continued = run(engine, warehouse, topics, topic)
+    assert (begun.dead_rows, continued.dead_rows) == (1, 0)
+    assert rows(continued, "key_value", "id", "delay", "gate") == [
+        (1, 1, 0.5, None),
+        (1, 2, 0.5, None),
+        (1, None, None, None),
+        (7, 2**40, 0.1, "B7"),
+    ]
+    assert continued.dead_table is not None
+    (dead,) = read_table(continued.dead_table).to_pylist()
+    assert (dead["reason"], dead["topic"], dead["partition"], dead["offset"], dead["value"]) == (
+        "unknown_schema_id:66051", topic, 0, 2, b"\0\0\1\2\3x",
+    )  # fmt: skip
+
+
+@pytest.mark.spec("P4")
+def test_protobuf_by_a_file_and_csv_by_declared_fields(
+    engine: Engine, warehouse: Path, topics: Topics, tmp_path: Path
+) -> None:
+    topic = topics.create("proto", partitions=1)
+    topics.fill_records(topic, [(b"k", b"\x08\x05\x12\x01x", [("trace", b"t1")])])
+    proto = tmp_path / "flight.proto"
+    proto.write_text('syntax = "proto3"; message Flight { int64 id = 1; string gate = 2; }')
+    formats = {"value_format": "protobuf", "value_schema": proto, "headers": {"trace": "string"}}
+    result = run(engine, warehouse, topics, topic, **formats)
+    assert rows(result, "id", "gate", "header_trace") == [(5, "x", "t1")]
+    with pytest.raises(OptionError, match="was begun with value format protobuf, not csv"):
+        run(engine, warehouse, topics, topic, value_format="csv", schema="a INT")
+
+    topic = topics.create("csv", partitions=1)
+    topics.fill(topic, [b"1;a,b", b"2", b";"])
+    result = run(
+        engine, warehouse, topics, topic, value_format="csv", csv_delimiter=";", schema="n INT NOT NULL, t STRING"
+    )
+    assert (rows(result, "n", "t"), result.dead_rows) == ([(1, "a,b")], 2)
+
+
+@pytest.mark.spec("P4")
+def test_what_cannot_be_decoded_is_rejected_before_anything_is_written(
+    engine: Engine, warehouse: Path, topics: Topics, tmp_path: Path
+) -> None:
+    topic = topics.create("unready", partitions=1)
+    topics.fill(topic, [b"x"])
+    url = f"http://127.0.0.1:{free_ports(1)[0]}"
+    with pytest.raises(RegistryError, match=f"schema registry {url} cannot be reached for subject {topic}-value"):
+        run(engine, warehouse, topics, topic, value_format="avro", schema_registry=url)
+    schema = tmp_path / "s.avsc"
+    schema.write_text(json.dumps(record(("key_value", "int"))))
+    with pytest.raises(SchemaError, match="more than one column key_value"):
+        run(engine, warehouse, topics, topic, value_format="avro", value_schema=schema, key_format="string")
+    assert not (warehouse / topic).exists()
+
+
+@pytest.mark.spec("P3", "P6")
+def test_a_registry_that_cannot_be_reached_stops_the_run_and_nothing_is_lost(
+    engine: Engine, warehouse: Path, topics: Topics, registry: str
+) -> None:
+    topic = topics.create("down", partitions=1)
+    schema_id = SchemaRegistryClient({"url": registry}).register_schema(f"{topic}-value", Schema('"long"', "AVRO"))
+    topics.fill(topic, [framed(schema_id, "long", 1)])
+    run(engine, warehouse, topics, topic, value_format="avro", schema_registry=registry)
+    topics.fill(topic, [framed(schema_id, "long", 2)])
+    url = f"http://127.0.0.1:{free_ports(1)[0]}"
+    with pytest.raises(RegistryError, match=f"schema registry {url} cannot be reached"):
+        run(engine, warehouse, topics, topic, schema_registry=url)
+    result = run(engine, warehouse, topics, topic, schema_registry=registry)
+    assert (rows(result, "value_value"), result.dead_rows) == ([(1,), (2,)], 0)

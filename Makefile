@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security
 .PHONY: dist dist-test pythons
 .DEFAULT_GOAL := help
 
@@ -56,6 +56,9 @@ wire-diff: $(STAMP)  ## some 700 questions to ours and to Apache Kafka 4.4.0, an
 
 interop-security: $(STAMP)  ## every security protocol and mechanism with every real client; PAGE=docs/interop.md renews the page
 	$(BIN)/python -m tests.system.interop_security $(PAGE)
+
+pipeline-security: $(STAMP)  ## Spark reads through TLS, client certificates and each login, in both profiles (5 minutes)
+	$(BIN)/python -m pytest tests/system/pipeline/secured_runs.py
 
 ecosystem: $(STAMP)  ## exactly-once programs of other projects while brokers are killed (needs mvn and Java): ONLY=name
 	$(BIN)/python -m tests.system.ecosystem $(ONLY)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from signalbox.pipeline.report.page import report_page
+from tests.pipeline.report.sample import figures
 
 
 @pytest.mark.parametrize(
@@ -52,3 +56,78 @@ def test_a_directory_for_jars_that_cannot_be_made_is_one_line(run: Any, tmp_path
     assert (result.exit_code, result.stdout) == (1, "")
     assert "--directory" in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.spec("P9")
+@pytest.mark.parametrize("command", [("tables", "t"), ("audit",)])
+def test_client_properties_come_from_the_command_config(run: Any, tmp_path: Path, command: tuple[str, ...]) -> None:
+    properties = tmp_path / "client.properties"
+    properties.write_text("security.protocol=SASL_SSL\n")
+    result = run("pipeline", *command, "--warehouse", str(tmp_path / "w"), "--command-config", str(properties))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "sasl.jaas.config" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((), "no topic is named"),
+        (("--topic-pattern", "("), "is no regular expression"),
+        (("a", "b", "--name", "c"), "--name is for a single topic"),
+        (("-t", "a,b", "--name", "c"), "--name is for a single topic"),
+    ],
+)
+def test_topics_that_cannot_be_meant(run: Any, tmp_path: Path, arguments: tuple[str, ...], text: str) -> None:
+    result = run("pipeline", "tables", *arguments, "--warehouse", str(tmp_path / "w"))
+    assert result.exit_code == 2
+    assert text in result.stderr
+
+
+@pytest.mark.spec("P3")
+def test_a_pattern_that_matches_no_topic(run: Any, tmp_path: Path) -> None:
+    result = run("pipeline", "tables", "--topic-pattern", "none-.*", "--warehouse", str(tmp_path / "w"))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no topic of the cluster matches the pattern none-.*" in result.stderr
+
+
+@pytest.mark.spec("P7")
+@pytest.mark.parametrize("command", ["tables", "backfill"])
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--starting-offsets", "earliest", "--starting-timestamp", "15m"), "exclude each other"),
+        (("--ending-timestamp", "soon"), "--ending-timestamp: 'soon' is not a time"),
+        (("--ending-offsets", "middle"), "'middle' is no position"),
+    ],
+)
+def test_positions_that_are_none(run: Any, tmp_path: Path, command: str, arguments: tuple[str, ...], text: str) -> None:
+    result = run("pipeline", command, "t", "--warehouse", str(tmp_path / "w"), *arguments)
+    assert result.exit_code in (1, 2)
+    assert text in result.stderr
+
+
+@pytest.mark.spec("P2")
+def test_the_report_is_a_page_or_json_and_its_status_says_if_it_is_complete(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = figures()
+    monkeypatch.setattr("signalbox.pipeline.commands.read_figures", lambda *_: content)
+    page = tmp_path / "page.html"
+    result = run("pipeline", "report", "--warehouse", str(tmp_path), "-o", str(page))
+    assert (result.exit_code, page.read_text()) == (0, report_page(content, str(tmp_path)))
+    assert "0 anomalies, complete: 9 events = 9 records" in result.stdout
+    run("pipeline", "report", "--warehouse", str(tmp_path))
+    assert (tmp_path / "report.html").is_file()
+    content["completeness"] |= {"complete": False, "findings": ["broker 1 epoch 7 begins at seq 50"]}
+    result = run("pipeline", "report", "--warehouse", str(tmp_path), "--json")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["anomalies"][0]["text"] == "broker 1 epoch 7 begins at seq 50"
+    result = run("pipeline", "report", "--warehouse", str(tmp_path), "-o", str(tmp_path))
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+
+
+@pytest.mark.spec("P2")
+def test_a_report_without_an_audit_trail_is_one_line(run: Any, tmp_path: Path) -> None:
+    result = run("pipeline", "report", "--warehouse", str(tmp_path))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "write the audit trail with `signalbox pipeline audit` first" in result.stderr

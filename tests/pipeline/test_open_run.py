@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from signalbox.common.ids import TopicPartition
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import PipelineEvent, Reporting
+from signalbox.pipeline.offsets import OffsetMap
 from signalbox.pipeline.open_run import TablePlan, open_run
 from signalbox.pipeline.options import OptionError, RunOptions
-from signalbox.pipeline.table_state import StateError, StateFolder
+from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.table_state import StateError, StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape
 from tests.pipeline.topics import Topics, json_values
 
@@ -49,3 +53,32 @@ def test_invalid_options_release_all_resources(engine: Engine, warehouse: Path) 
     with pytest.raises(OptionError), open_run(options, plan("t"), engine, Reporting(quiet)):
         raise AssertionError("a run without servers")
     assert not warehouse.exists()
+
+
+class _NoTopics:
+    """Stands for the cluster: one topic with one partition."""
+
+    def __init__(self, *_: object) -> None:
+        return
+
+    def partitions(self, topics: list[str]) -> tuple[dict[str, str], list[TopicPartition]]:
+        return dict.fromkeys(topics, "id"), [TopicPartition(topic, 0) for topic in topics]
+
+    def offsets(self, topics: list[str], _: str) -> OffsetMap:
+        return OffsetMap(dict.fromkeys(topics, "id"), {TopicPartition(topic, 0): 0 for topic in topics})
+
+
+def test_a_schema_that_does_not_fit_is_rejected_before_spark_starts(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = TableState(topic="t", topic_id="id", profile=Profile.PYPI, begin={"t:0": 0}, schema="n INT")
+    StateFolder(warehouse, "t").write(state)
+    monkeypatch.setattr("signalbox.pipeline.open_run.TopicClient", _NoTopics)
+    monkeypatch.setattr("signalbox.pipeline.open_run.open_engine", None)
+    options = RunOptions(bootstrap_servers="b:1", warehouse=warehouse)
+    other = replace(plan("t"), schema="n STRING")
+    with (
+        pytest.raises(StateError, match=r"was begun with schema \[n INT\], asked for is \[n STRING\]"),
+        open_run(options, other, None, Reporting(quiet)),
+    ):
+        raise AssertionError("a run with another schema")

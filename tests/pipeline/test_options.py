@@ -47,3 +47,18 @@ def test_audit_reads_the_brokers_own_topic() -> None:
     options = AuditOptions(bootstrap_servers="b:1", warehouse=Path("w"))
     reject_faulty(options)
     assert options.topic == "signalbox-audit"
+
+
+@pytest.mark.spec("P9")
+def test_client_properties_that_cannot_be_used_are_faults_and_never_shown() -> None:
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    properties = {
+        "security.protocol": "SASL_SSL",
+        "sasl.jaas.config": f'{module} required username="a" password="p4ss";',
+    }
+    options = AuditOptions(bootstrap_servers="b:1", warehouse=Path("w"), client_options=properties)
+    reject_faulty(options)
+    assert "p4ss" not in repr(options)
+    properties["ssl.truststore.location"] = "/nowhere"
+    with pytest.raises(OptionError, match=r"ssl.truststore.location: /nowhere cannot be read"):
+        reject_faulty(options)

@@ -120,3 +120,12 @@ def test_topic_ids_tell_a_recreated_topic(topics: Topics, client: TopicClient) -
     topics.delete(topic)
     topics.create_named(topic, partitions=1)
     assert client.offsets([topic], "latest").topic_ids[topic] != first.topic_ids[topic]
+
+
+@pytest.mark.spec("P7")
+def test_a_time_is_the_first_record_that_is_not_older_or_the_end(topics: Topics, client: TopicClient) -> None:
+    topic = topics.create("times", partitions=2)
+    topics.fill_records(topic, [(None, value, None) for value in json_values(0, 20)])
+    ends = client.offsets([topic], "latest").next_offsets
+    assert client.offsets([topic], 0).next_offsets == client.offsets([topic], "earliest").next_offsets
+    assert client.offsets([topic], int(time.time() * 1000) + 60_000).next_offsets == ends

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import console, fail
+from signalbox.cli.connect import client_properties, console, fail, say
+from signalbox.cli.pipeline_runs.run_options import (
+    Conf,
+    Interval,
+    Memory,
+    MetricsPort,
+    Ui,
+    position_of,
+    reported_run,
+    seconds_of,
+    spark_options,
+)
 from signalbox.cli.shell.shared_options import shared
 from signalbox.cli.tables import format_options as formats
 from signalbox.cli.tables import rejected
 from signalbox.cli.tables.maintain import maintain
 from signalbox.pipeline import commands
+from signalbox.pipeline.audit.completeness import completeness_line
+from signalbox.pipeline.options import ALERTS_TOPIC, DEFAULT_MAX_RECORDS_PER_BATCH
+from signalbox.pipeline.report.page import report_document, report_page
 
 app = typer.Typer(help="Write topics and the audit trail to Delta tables with Spark.", no_args_is_help=True)
 app.add_typer(rejected.app, name="rejected")
@@ -24,26 +37,50 @@ Warehouse = Annotated[Path, typer.Option(help="Directory of the tables.")]
 Profile = Annotated[str, typer.Option(help="auto, jars (Spark's Kafka connector, Delta's sink) or pypi (no jars).")]
 Commit = Annotated[str, typer.Option(help="auto, spark (Delta's own commit) or rs (delta-rs, same transactions).")]
 Master = Annotated[str, typer.Option(help="local[N] or spark://host:port.")]
-Every = Annotated[
-    float | None,
-    typer.Option(
-        help="Run continuously, with this trigger interval in seconds; default: exit when all records are read."
-    ),
+MaxRecords = Annotated[int, typer.Option(min=1, help="Records of a batch at most.")]
+StartingOffsets = Annotated[
+    str | None,
+    typer.Option(metavar="OFFSETS", help='earliest, latest, topic:0:5,topic:1:7 or {"topic": {"0": 5, "1": 7}}.'),
 ]
+StartingTimestamp = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Start at the first record of this time: 2026-11-26T19:00:00, ms, 15m (ago)."),
+]
+EndingOffsets = Annotated[
+    str | None, typer.Option(metavar="OFFSETS", help="End there; the forms of --starting-offsets.")
+]
+EndingTimestamp = Annotated[str | None, typer.Option(metavar="TIME", help="End before the first record of this time.")]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")]
 
 
 @app.command("tables")
 def tables(
-    topic: Annotated[str, typer.Argument(help="The topic to read.")],
     warehouse: Warehouse,
+    topics: Annotated[
+        list[str] | None, typer.Argument(metavar="TOPIC...", help="The topics to read, a table for each.")
+    ] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", "-t", metavar="TOPIC,...", help="More topics, or a list with commas.")
+    ] = None,
+    topic_pattern: Annotated[
+        str | None, typer.Option(metavar="REGEX", help="All topics whose whole name matches.")
+    ] = None,
     schema: Annotated[str | None, typer.Option(help="infer, or fields: 'carrier STRING NOT NULL, ...'.")] = None,
-    name: Annotated[str | None, typer.Option(help="Table name (default: the topic's name).")] = None,
+    name: Annotated[str | None, typer.Option(help="Table name of a single topic (default: the topic's name).")] = None,
     profile: Profile = "auto",
     commit: Commit = "auto",
     master: Master = "local[*]",
-    every: Every = None,
+    memory: Memory = "1g",
+    conf: Conf = None,
+    ui: Ui = False,
+    interval: Interval = None,
+    max_records_per_batch: MaxRecords = DEFAULT_MAX_RECORDS_PER_BATCH,
+    metrics_port: MetricsPort = None,
+    starting_offsets: StartingOffsets = None,
+    starting_timestamp: StartingTimestamp = None,
+    ending_offsets: EndingOffsets = None,
+    ending_timestamp: EndingTimestamp = None,
     as_json: AsJson = False,
     upsert: Annotated[
         bool, typer.Option("--upsert", help="Keep the newest row of each key; a record without value deletes it.")
@@ -61,11 +98,18 @@ def tables(
     schema_registry: formats.SchemaRegistry = None,
     registry_config: formats.RegistryConfig = None,
 ) -> None:
-    """Write a topic to a Delta table, exactly once. Invalid records go to a dead-letter table."""
+    """Write topics to Delta tables, exactly once. Invalid records go to a dead-letter table."""
+    try:
+        selection = commands.TopicSelection.of([*(topics or ()), *(topic or ())], topic_pattern)
+    except commands.OptionError as error:
+        fail(str(error), code=2)
+    if name is not None and not selection.is_one:
+        fail("--name is for a single topic: several topics become tables of their own names", code=2)
     options = commands.TablesOptions(
         bootstrap_servers=shared().bootstrap,
+        client_options=client_properties(),
         warehouse=warehouse,
-        topic=topic,
+        topic=selection.names[0] if selection.is_one else "",
         name=name,
         schema=schema,
         upsert=upsert,
@@ -79,15 +123,73 @@ def tables(
         profile=profile,
         commit=commit,
         master=master,
-        trigger_seconds=every,
+        memory=memory,
+        spark_options=spark_options(conf, ui),
+        trigger_seconds=seconds_of(interval),
+        max_records_per_batch=max_records_per_batch,
+        starting=position_of("starting", starting_offsets, starting_timestamp) or "earliest",
+        ending=position_of("ending", ending_offsets, ending_timestamp),
     )
     try:
-        result = commands.run_tables(options, say=_say_aside if as_json else _say)
+        with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
+            if selection.is_one:
+                one = commands.run_tables(options, listener=report.listener, say=report.say)
+                result, failed = one.as_json(), {}
+            else:
+                several = commands.run_topics(options, selection, listener=report.listener, say=report.say)
+                result, failed = several.as_json(), several.failed
     except (commands.OptionError, RuntimeError) as error:
         fail(str(error))
-        return
+    if as_json:
+        print(json.dumps(result))
+    if failed:
+        fail(f"{len(failed)} of the topics failed: {', '.join(failed)}")
+
+
+@app.command("backfill")
+def backfill(
+    topic: Annotated[str, typer.Argument(help="The topic of the table.")],
+    warehouse: Warehouse,
+    name: Annotated[str | None, typer.Option(help="Table name (default: the topic's name).")] = None,
+    profile: Profile = "auto",
+    commit: Commit = "auto",
+    master: Master = "local[*]",
+    memory: Memory = "1g",
+    conf: Conf = None,
+    ui: Ui = False,
+    max_records_per_batch: MaxRecords = DEFAULT_MAX_RECORDS_PER_BATCH,
+    metrics_port: MetricsPort = None,
+    starting_offsets: StartingOffsets = None,
+    starting_timestamp: StartingTimestamp = None,
+    ending_offsets: EndingOffsets = None,
+    ending_timestamp: EndingTimestamp = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add records from before the beginning of a table to it, none twice. Ends with status 1 if it was stopped."""
+    options = commands.TablesOptions(
+        bootstrap_servers=shared().bootstrap,
+        client_options=client_properties(),
+        warehouse=warehouse,
+        topic=topic,
+        name=name,
+        profile=profile,
+        commit=commit,
+        master=master,
+        memory=memory,
+        spark_options=spark_options(conf, ui),
+        max_records_per_batch=max_records_per_batch,
+        starting=position_of("starting", starting_offsets, starting_timestamp) or "earliest",
+        ending=position_of("ending", ending_offsets, ending_timestamp),
+    )
+    try:
+        with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
+            result = commands.run_backfill(options, listener=report.listener, say=report.say)
+    except (commands.OptionError, RuntimeError) as error:
+        fail(str(error))
     if as_json:
         print(json.dumps(result.as_json()))
+    if not result.complete:
+        raise typer.Exit(1)
 
 
 @app.command("audit")
@@ -96,7 +198,20 @@ def audit(
     profile: Profile = "auto",
     commit: Commit = "auto",
     master: Master = "local[*]",
-    every: Every = None,
+    memory: Memory = "1g",
+    conf: Conf = None,
+    ui: Ui = False,
+    interval: Interval = None,
+    max_records_per_batch: MaxRecords = DEFAULT_MAX_RECORDS_PER_BATCH,
+    metrics_port: MetricsPort = None,
+    alerts: Annotated[bool, typer.Option("--alerts", help="Write alerts of the events to a topic.")] = False,
+    alerts_topic: Annotated[str, typer.Option(metavar="TOPIC", help="The topic of --alerts.")] = ALERTS_TOPIC,
+    broker_principal: Annotated[
+        list[str] | None, typer.Option(metavar="PRINCIPAL", help="A principal of brokers, for --alerts; repeatable.")
+    ] = None,
+    public_listener: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A listener of clients, for --alerts; repeatable.")
+    ] = None,
     figures: Annotated[bool, typer.Option(help="Print the figures of the report as JSON.")] = False,
 ) -> None:
     """Write the audit trail to tables: events, roll-ups, and a check for missing sequence numbers.
@@ -105,20 +220,59 @@ def audit(
     """
     options = commands.AuditOptions(
         bootstrap_servers=shared().bootstrap,
+        client_options=client_properties(),
         warehouse=warehouse,
         profile=profile,
         commit=commit,
         master=master,
-        trigger_seconds=every,
+        memory=memory,
+        spark_options=spark_options(conf, ui),
+        trigger_seconds=seconds_of(interval),
+        max_records_per_batch=max_records_per_batch,
+        alerts_topic=alerts_topic if alerts else None,
+        broker_principals=tuple(broker_principal or ()),
+        public_listeners=tuple(public_listener or ()),
     )
     try:
-        result = commands.run_audit(options, say=_say_aside if figures else _say)
+        with reported_run(as_json=figures, metrics_port=metrics_port) as report:
+            result = commands.run_audit(options, listener=report.listener, say=report.say)
     except (commands.OptionError, RuntimeError) as error:
         fail(str(error))
         return
     if figures:
         print(json.dumps(result.figures))
     if not result.complete:
+        raise typer.Exit(2)
+
+
+@app.command("report")
+def report(
+    warehouse: Warehouse,
+    name: Annotated[str, typer.Option(help="Table of the audit events.")] = "audit_events",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The HTML file (default: report.html in the warehouse).")
+    ] = None,
+) -> None:
+    """Write the report of the audit trail as an HTML page, from its tables alone: no broker, no Spark, no Java.
+
+    With --json the report is printed as JSON. Ends with status 2 when the audit trail is not complete.
+    """
+    try:
+        figures = commands.read_figures(warehouse, name)
+    except FileNotFoundError as error:
+        fail(f"{error}: write the audit trail with `signalbox pipeline audit` first")
+    except RuntimeError as error:
+        fail(str(error))
+    if shared().as_json:
+        print(json.dumps(report_document(figures)))
+    else:
+        page = output or warehouse / "report.html"
+        try:
+            page.write_text(report_page(figures, str(warehouse)), encoding="utf-8")
+        except OSError as error:
+            fail(f"--output: {page} cannot be written: {error.strerror}")
+        say(f"{page}: {len(report_document(figures)['anomalies'])} anomalies, {completeness_line(figures)}")
+    if not figures["completeness"]["complete"]:
         raise typer.Exit(2)
 
 
@@ -134,10 +288,6 @@ def jars(
         return
     for jar in fetched:
         console.print(jar.name, markup=False)
-
-
-def _say_aside(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _say(line: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from signalbox.pipeline.options import AuditOptions, OptionError, RunOptions, TablesOptions
+from signalbox.pipeline.topic_set.selection import TopicSelection
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,14 +18,17 @@ if TYPE_CHECKING:
     from signalbox.pipeline.engine import Engine
     from signalbox.pipeline.events import EventListener
     from signalbox.pipeline.maintenance.maintain import TableMaintenance
+    from signalbox.pipeline.positions.backfill import BackfillResult
     from signalbox.pipeline.rejected.replay import ReplayResult
     from signalbox.pipeline.tables.run import TablesResult
+    from signalbox.pipeline.topic_set.run import TopicsResult
 
 __all__ = [
     "AuditOptions",
     "OptionError",
     "PipelineNotInstalledError",
     "TablesOptions",
+    "TopicSelection",
     "fetch_jars",
     "list_rejected",
     "maintain_table",
@@ -33,7 +37,9 @@ __all__ = [
     "read_table",
     "replay_rejected",
     "run_audit",
+    "run_backfill",
     "run_tables",
+    "run_topics",
     "show_rejected",
 ]
 
@@ -67,6 +73,35 @@ def run_tables(
         from signalbox.pipeline.tables import run
 
     return run.run_tables(options, engine=engine, listener=listener, say=say)
+
+
+def run_topics(
+    options: TablesOptions,
+    selection: TopicSelection,
+    *,
+    engine: Engine | None = None,
+    listener: EventListener | None = None,
+    say: Callable[[str], None] = print,
+) -> TopicsResult:
+    """Writes several topics into a table each; see `topic_set/run.py`."""
+    with _needs_the_extra():
+        from signalbox.pipeline.topic_set import run
+
+    return run.run_topics(options, selection, engine=engine, listener=listener, say=say)
+
+
+def run_backfill(
+    options: TablesOptions,
+    *,
+    engine: Engine | None = None,
+    listener: EventListener | None = None,
+    say: Callable[[str], None] = print,
+) -> BackfillResult:
+    """Adds earlier records to a table; see `positions/backfill.py`."""
+    with _needs_the_extra():
+        from signalbox.pipeline.positions import backfill
+
+    return backfill.run_backfill(options, engine=engine, listener=listener, say=say)
 
 
 def run_audit(

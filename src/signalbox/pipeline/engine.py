@@ -5,6 +5,7 @@ Starting Spark costs seconds; `open_engine` lets a caller run `tables` and then 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,10 +23,12 @@ from signalbox.pipeline.table_state import scratch_directory
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A Spark session with its profile."""
+    """A Spark session with its profile. `stop`: asks every run on the session to end; None = each run listens to
+    signals itself."""
 
     spark: SparkSession
     choice: ProfileChoice
+    stop: threading.Event | None = None
 
     @property
     def profile(self) -> Profile:
@@ -57,6 +60,9 @@ def start_engine(options: RunOptions, begun_with: Profile | None = None, say: Ca
         f"pipeline: Spark {spark.version} on {options.master}, profile {choice.profile} ({choice.reason}), "
         f"reading with {reader}, committing with {'Delta' if committer == Commit.SPARK else 'delta-rs'}"
     )
+    pages = spark.sparkContext.uiWebUrl
+    if pages is not None:
+        say(f"pipeline: Spark's own pages: {pages}")
     return Engine(spark, choice)
 
 

@@ -10,10 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from signalbox.pipeline.checkpoint_files import flat_offsets
+from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine, open_engine
 from signalbox.pipeline.events import PipelineEvent, Reporting
 from signalbox.pipeline.options import RunOptions, reject_faulty
+from signalbox.pipeline.positions.position import parse_position, resolve
+from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.progress import ProgressLines
+from signalbox.pipeline.sinks.delta_log import last_transaction
+from signalbox.pipeline.sinks.table_sink import transaction_app
 from signalbox.pipeline.table_run import TableJob, TableRun
 from signalbox.pipeline.table_state import StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape
@@ -48,26 +53,42 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             reporting.listener(event)
 
     folder = StateFolder(options.warehouse, plan.name)
-    client = TopicClient(options.bootstrap_servers, options.client_options, f"signalbox-pipeline-{plan.name}")
+    settings = librdkafka_settings(options.client_options)
+    client = TopicClient(options.bootstrap_servers, settings, f"signalbox-pipeline-{plan.name}")
     topic_ids, _ = client.partitions([plan.topic])
     with folder.locked():
-        state = folder.read()
-        begun_with = state.profile if state else None
+        stored = folder.read()
+        begun_with = stored.profile if stored else None
+        requested_state = TableState(
+            topic=plan.topic,
+            topic_id=topic_ids[plan.topic],
+            profile=begun_with or Profile.JARS,
+            begin=flat_offsets(resolve(parse_position(begin_of(options, stored)), plan.topic, client).to_json()),
+            schema=plan.schema,
+            mode=plan.mode,
+        )
+        # Everything that needs no Spark comes before its start, which takes a minute on a busy machine.
+        folder.reject_mismatch(stored or requested_state, requested_state, _last_batch(options, plan.name, stored))
+        state = stored or replace(requested_state, schema=plan.decide_schema(client))
+        if stored is not None and options.starting != "earliest":
+            reporting.say(f"{plan.name}: the table exists, it goes on where it stopped (earlier records: backfill)")
         with open_engine(options, engine=engine, begun_with=begun_with, say=reporting.say) as opened:
-            requested_state = TableState(
-                topic=plan.topic,
-                topic_id=topic_ids[plan.topic],
-                profile=opened.profile,
-                begin=flat_offsets(client.offsets([plan.topic], options.starting).to_json()),
-                schema=plan.schema,
-                mode=plan.mode,
-            )
-            if state is None:
-                state = replace(requested_state, schema=plan.decide_schema(client))
+            if stored is None:
+                state = replace(state, profile=opened.profile)
             shape = replace(plan.shape_of(state.schema), needs_key=state.mode == "upsert")
             job = TableJob(folder, state, shape, plan.follow, plan.store)
             run = TableRun(job, options, opened, client, report)
-            folder.reject_mismatch(state, requested_state, run.last_batch())
             run.prepare()
             folder.write(state)
             yield run
+
+
+def begin_of(options: RunOptions, stored: TableState | None) -> str:
+    """The position at which a new table begins; that of the options is for no other table."""
+    return options.starting if stored is None else "earliest"
+
+
+def _last_batch(options: RunOptions, name: str, stored: TableState | None) -> int | None:
+    """The newest batch of the pipeline in the table's log; None = none, or no table."""
+    generation = stored.generation if stored is not None else 1
+    return last_transaction(options.warehouse / name, transaction_app(name, generation, name))

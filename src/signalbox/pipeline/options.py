@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from signalbox.common.audit_event import AUDIT_TOPIC
+from signalbox.pipeline.client.librdkafka_settings import ClientPropertyError, librdkafka_settings
+from signalbox.pipeline.client.properties import property_faults
 from signalbox.pipeline.formats.format_options import FormatOptions
+from signalbox.pipeline.positions.position import parse_position
 
+ALERTS_TOPIC = "signalbox.alerts"
 DEFAULT_MAX_RECORDS_PER_BATCH = 200_000
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # as a Path writes it: two slashes have become one
 
@@ -20,10 +24,12 @@ class RunOptions:
 
     `warehouse`: the folder that holds the tables. `profile`: auto, jars or pypi. `commit`: auto, spark or rs.
     `trigger_seconds`: None = read what the topic has now and end; else continue, a batch at least every so many
-    seconds, until `stop_after_seconds` (None = until a signal stops the run). `quick`: for runs of a minute or two: the
-    JVM compiles less, which saves a fifth of the CPU time of such a run and costs throughput in a long one.
-    `client_options`: settings of the Kafka client under its own names: Java's names for profile jars, librdkafka's for
-    pypi. `spark_options`: further Spark settings. `master`: local[N] or spark://host:port.
+    seconds, until `stop_after_seconds` (None = until a signal stops the run). `starting`: where a new table begins;
+    `ending`: where the run ends (None = what the topic has now); as `positions/position.py` reads them. `quick`: for
+    runs of a minute or two: the JVM compiles less, which saves a fifth of the CPU time of such a run and costs
+    throughput in a long one.
+    `client_options`: properties of the Kafka client by Java's names, in both profiles (`client/properties.py`).
+    `spark_options`: further Spark settings. `master`: local[N] or spark://host:port.
     """
 
     bootstrap_servers: str
@@ -37,8 +43,9 @@ class RunOptions:
     trigger_seconds: float | None = None
     stop_after_seconds: float | None = None
     starting: str = "earliest"
+    ending: str | None = None
     jars_directory: Path | None = None
-    client_options: Mapping[str, str] = field(default_factory=dict)
+    client_options: Mapping[str, str] = field(default_factory=dict, repr=False)  # may contain passwords
     spark_options: Mapping[str, str] = field(default_factory=dict)
 
     def faults(self) -> list[str]:
@@ -51,11 +58,21 @@ class RunOptions:
             problems.append("bootstrap servers are empty: give host:port[,host:port...]")
         if self.max_records_per_batch < 1:
             problems.append(f"max records per batch is {self.max_records_per_batch}: give at least 1")
-        if self.starting not in ("earliest", "latest"):
-            problems.append(f"starting is {self.starting!r}: give earliest or latest")
+        problems += [fault for text in (self.starting, self.ending) if text and (fault := _position_fault(text))]
+        if self.ending is not None and self.trigger_seconds is not None:
+            problems.append("a continuous run has no end: leave out the ending position or the interval")
         if self.trigger_seconds is not None and self.trigger_seconds < 0:
             problems.append(f"trigger seconds is {self.trigger_seconds}: give 0 or more")
-        return problems
+        return [*problems, *self._client_faults()]
+
+    def _client_faults(self) -> list[str]:
+        faults = property_faults(self.client_options)
+        if not faults:
+            try:
+                librdkafka_settings(self.client_options)
+            except ClientPropertyError as error:
+                faults.append(str(error))
+        return faults
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +119,24 @@ class AuditOptions(RunOptions):
     """The audit trail → `<warehouse>/<name>` (events) and the roll-up tables `<warehouse>/<name>_...`.
 
     `roll_up_every_seconds`: how often a continuous run replaces the roll-ups; they are always replaced at its end.
+    `alerts_topic`: where the rules of `alerts/rules.py` write; None = no alerts. `broker_principals` and
+    `public_listeners` are for these rules.
     """
 
     topic: str = AUDIT_TOPIC
     name: str = "audit_events"
     roll_up_every_seconds: float = 60.0
+    alerts_topic: str | None = None
+    broker_principals: tuple[str, ...] = ()
+    public_listeners: tuple[str, ...] = ()
+
+
+def _position_fault(text: str) -> str | None:
+    try:
+        parse_position(text)
+    except ValueError as fault:
+        return str(fault)
+    return None
 
 
 class OptionError(ValueError):

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from signalbox.pipeline.checkpoint_files import nested_offsets
+from signalbox.pipeline.client.java_settings import java_settings
 from signalbox.pipeline.options import RunOptions
 
 RECORD_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
@@ -32,16 +33,28 @@ def connector_options(options: RunOptions, begin: Mapping[str, int], client_id: 
     starting = nested_offsets(begin)
     return {
         **_READER_SETTINGS,
-        "kafka.bootstrap.servers": options.bootstrap_servers,
         "kafka.client.id": client_id,
+        **java_settings(options.client_options),
+        "kafka.bootstrap.servers": options.bootstrap_servers,
         "subscribe": ",".join(starting),
         "startingOffsets": json.dumps(starting),
         "maxOffsetsPerTrigger": str(options.max_records_per_batch),
         "includeHeaders": "true",
         "failOnDataLoss": "true",
         "groupIdPrefix": client_id,
-        **{f"kafka.{key}": value for key, value in options.client_options.items()},
     }
+
+
+def read_range(
+    spark: SparkSession, options: RunOptions, start: Mapping[str, int], end: Mapping[str, int], client_id: str
+) -> DataFrame:
+    """The records [start, end) of each partition, with RECORD_COLUMNS."""
+    settings = connector_options(options, {where: start.get(where, 0) for where in end}, client_id)
+    del settings["maxOffsetsPerTrigger"], settings["subscribe"]
+    ending = nested_offsets(end)
+    settings["assign"] = json.dumps({topic: [int(number) for number in numbers] for topic, numbers in ending.items()})
+    settings["endingOffsets"] = json.dumps(ending)
+    return spark.read.format("kafka").options(**settings).load().select(*RECORD_COLUMNS)
 
 
 def read_stream(spark: SparkSession, options: RunOptions, begin: Mapping[str, int], client_id: str) -> DataFrame:

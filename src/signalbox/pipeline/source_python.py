@@ -16,11 +16,12 @@ from typing import Any
 import pyarrow as pa
 from confluent_kafka import Consumer
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from signalbox.pipeline.checkpoint_files import nested_offsets
+from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.offsets import (
     OffsetMap,
     OffsetRange,
@@ -129,6 +130,24 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_ranges(_kept_reader(self._options), partition.ranges)
 
 
+class TopicRangeReader(DataSourceReader):
+    """Reads from `begin` to `end`."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = dict(options)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The tasks."""
+        start, end = (OffsetMap.from_json(json.loads(self._options[name])) for name in ("begin", "end"))
+        tasks = tasks_of(ranges_between(start, end), int(self._options["parallelism"]), MIN_TASK_RECORDS)
+        return [RangesPartition(task) for task in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The records of one task, as Arrow."""
+        assert isinstance(partition, RangesPartition)
+        return read_ranges(_kept_reader(self._options), partition.ranges)
+
+
 class TopicDataSource(DataSource):
     """The data source that Spark registers: `format("signalbox_kafka")`."""
 
@@ -140,6 +159,10 @@ class TopicDataSource(DataSource):
     def schema(self) -> str:
         """The columns of a Kafka record, as Spark's own connector has them."""
         return RECORD_DDL
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """The reader of a range."""
+        return TopicRangeReader(self.options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The reader of a stream."""
@@ -154,8 +177,18 @@ def source_options(options: RunOptions, begin: Mapping[str, int], client_id: str
         "max_records_per_batch": str(options.max_records_per_batch),
         "parallelism": str(parallelism),
         "client_id": client_id,
-        "client_options": json.dumps(dict(options.client_options)),
+        "client_options": json.dumps(librdkafka_settings(options.client_options)),
     }
+
+
+def read_range(
+    spark: SparkSession, options: RunOptions, start: Mapping[str, int], end: Mapping[str, int], client_id: str
+) -> DataFrame:
+    """The records [start, end) of each partition, with RECORD_COLUMNS."""
+    spark.dataSource.register(TopicDataSource)
+    parallelism = max(1, spark.sparkContext.defaultParallelism)
+    reader = spark.read.format(SOURCE_NAME).options(**source_options(options, start, client_id, parallelism))
+    return reader.option("end", json.dumps(dict(end))).load().select(*RECORD_COLUMNS)
 
 
 def read_stream(spark: SparkSession, options: RunOptions, begin: Mapping[str, int], client_id: str) -> DataFrame:

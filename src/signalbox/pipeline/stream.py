@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +89,12 @@ def run_query(
     trigger_seconds: float | None,
     stop_after_seconds: float | None,
     while_waiting: Callable[[], None],
+    stop: threading.Event | None = None,
 ) -> None:
-    """Runs the query; `while_waiting` is called about once a second. Raises PipelineError when it fails."""
+    """Runs the query; `while_waiting` is called about once a second. `stop`: ends it in place of signals. Raises
+    PipelineError when it fails."""
     started = time.monotonic()
-    with stop_signals() as stop_requested:
+    with stop_signals() if stop is None else nullcontext(stop) as stop_requested:
 
         def write_unless_asked_to_stop(batch: DataFrame, batch_id: int) -> None:
             if stop_requested.is_set():

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -17,10 +18,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from signalbox.pipeline import source_jars, source_python
-from signalbox.pipeline.checkpoint_files import batch_end, flat_offsets, planned_batches
+from signalbox.pipeline.checkpoint_files import (
+    batch_end,
+    flat_offsets,
+    planned_batches,
+)
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, PipelineEvent, Step
+from signalbox.pipeline.offsets import OffsetMap
 from signalbox.pipeline.options import RunOptions
+from signalbox.pipeline.positions.backfill_log import Backfill
+from signalbox.pipeline.positions.bounded_run import run_to
+from signalbox.pipeline.positions.position import parse_position, resolve
 from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.sinks.delta_log import data_files, ensure_table
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget, transaction_app
@@ -49,7 +58,7 @@ class TableJob:
     """The job: how the table was begun, where its state is stored, how records become rows.
 
     `follow`: gives the shape that the schemas require now; None = the shape does not change. `store`: called with a
-    shape when the tables have its columns.
+    shape when the tables have its columns. With `backfill`, the job is to add that range to the table.
     """
 
     folder: StateFolder
@@ -57,6 +66,22 @@ class TableJob:
     shape: RecordShape
     follow: Callable[[RecordShape], RecordShape] | None = None
     store: Callable[[StateFolder, RecordShape], None] | None = None
+    backfill: Backfill | None = None
+
+    @property
+    def checkpoint(self) -> Path:
+        """The folder of the planned and committed batches."""
+        return self.folder.path / self.backfill.folder if self.backfill else self.folder.checkpoint
+
+    @property
+    def begin(self) -> dict[str, int]:
+        """The first offset of each partition."""
+        return self.backfill.start if self.backfill else self.state.begin
+
+    @property
+    def application(self) -> str:
+        """The first part of the name of its transactions: batches of a backfill have numbers of their own."""
+        return f"{self.name}/{self.backfill.folder}" if self.backfill else self.name
 
     @property
     def name(self) -> str:
@@ -68,7 +93,8 @@ class TableJob:
 
 
 class TableRun:
-    """A run in progress, and its counts."""
+    """A run in progress, and its counts. `on_rows` receives the good rows of each batch of a table with a schema, after
+    they are committed and before the batch ends: again if a batch is repeated."""
 
     def __init__(
         self, job: TableJob, options: RunOptions, engine: Engine, client: TopicClient, listener: EventListener
@@ -79,9 +105,11 @@ class TableRun:
         self.engine = engine
         self.client = client
         self.counts = RunCounts()
-        self._listener = listener
+        self.listener = listener
+        self.on_rows: Callable[[DataFrame], None] | None = None
         self._sink = engine.sink(options.commit)
         self._good_sink = UpsertSink() if job.state.mode == "upsert" else self._sink
+        self._ending: OffsetMap | None = None
         self._known: dict[str, int] = {}
         self._end_at_begin: dict[str, int] = {}
         self._batch_id = -1
@@ -89,7 +117,7 @@ class TableRun:
         self._reported_at = 0.0
 
     def _target(self, table: str) -> TableTarget:
-        app = transaction_app(self.job.name, self.job.state.generation, table)
+        app = transaction_app(self.job.application, self.job.state.generation, table)
         return TableTarget((self.options.warehouse / table).absolute(), app)
 
     @property
@@ -107,29 +135,34 @@ class TableRun:
         """False if every value stays raw: then no record can be bad."""
         return self.shape.can_reject
 
-    def last_batch(self) -> int | None:
-        """The newest batch that the table holds."""
-        return self._sink.last_batch(self.good_target)
-
     def consumed(self) -> int:
         """Offsets from the table's beginning to the end of the newest planned batch."""
-        end = batch_end(self.job.folder.checkpoint, self._batch_id)
-        return sum(offset - self.job.state.begin.get(where, 0) for where, offset in end.items())
+        end = batch_end(self.job.checkpoint, self._batch_id)
+        return sum(offset - self.job.begin.get(where, 0) for where, offset in end.items())
 
     def unread(self) -> int:
         """Number of records that the topic had when the run began and that no batch has read."""
-        end = batch_end(self.job.folder.checkpoint, self._batch_id)
-        read = {where: end.get(where, self.job.state.begin.get(where, 0)) for where in self._end_at_begin}
+        end = batch_end(self.job.checkpoint, self._batch_id)
+        read = {where: end.get(where, self.job.begin.get(where, 0)) for where in self._end_at_begin}
         return sum(max(0, offset - read[where]) for where, offset in self._end_at_begin.items())
 
+    def resume(self, ending: OffsetMap | None = None) -> None:
+        """Goes on behind the newest planned batch; `ending` is the known end of the run."""
+        planned = planned_batches(self.job.checkpoint)
+        self._batch_id = planned[-1] if planned else -1
+        if ending is not None:
+            self._ending = ending
+            self._look_at_end()
+
     def _look_at_end(self) -> None:
-        self._known = flat_offsets(self.client.offsets([self.job.topic], "latest").to_json())
+        ending = self._ending or self.client.offsets([self.job.topic], "latest")
+        self._known = flat_offsets(ending.to_json())
 
     def _report(self, step: Step, **facts: Any) -> None:
         self._reported_at = time.monotonic()
         consumed = self.consumed()
-        known_records = sum(offset - self.job.state.begin.get(where, 0) for where, offset in self._known.items())
-        self._listener(
+        known_records = sum(offset - self.job.begin.get(where, 0) for where, offset in self._known.items())
+        self.listener(
             PipelineEvent(
                 step=step,
                 pipeline=self.job.name,
@@ -183,8 +216,8 @@ class TableRun:
         self._batch_begun = time.monotonic()
         self._report(Step.BATCH_STARTED)
         self._follow_schemas()
-        checkpoint = self.job.folder.checkpoint
-        start = batch_end(checkpoint, batch_id - 1) or self.job.state.begin
+        checkpoint = self.job.checkpoint
+        start = batch_end(checkpoint, batch_id - 1) or self.job.begin
         stamp = BatchStamp(batch_id, {"from": start, "to": batch_end(checkpoint, batch_id)})
         if self.has_dead_table:
             rows, dead = self._write_parsed(records, stamp)
@@ -205,14 +238,21 @@ class TableRun:
             total, dead = int(counted[0]), int(counted[1])
             self._report(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
             kept_aside = self._commit(dead_rows(frame, shape), self.dead_target, stamp) if dead else 0
-            return self._commit(good_rows(frame, shape), self.good_target, stamp), kept_aside or 0
+            rows = self._commit(good_rows(frame, shape), self.good_target, stamp)
+            if self.on_rows is not None:
+                self.on_rows(good_rows(frame, shape))
+            return rows, kept_aside or 0
         finally:
             frame.unpersist()
 
     def _source(self) -> DataFrame:
-        client_id = f"signalbox-pipeline-{self.job.name}"
         read = source_jars.read_stream if self.engine.profile == Profile.JARS else source_python.read_stream
-        return read(self.engine.spark, self.options, self.job.state.begin, client_id)
+        return read(self.engine.spark, self.options, self.job.begin, self.client_id)
+
+    @property
+    def client_id(self) -> str:
+        """The client id of its requests."""
+        return f"signalbox-pipeline-{self.job.name}"
 
     def run(self, meanwhile: Callable[[], None] | None = None) -> RunCounts:
         """Runs until the available records are read, or until the run is stopped. Raises PipelineError.
@@ -228,17 +268,19 @@ class TableRun:
             if meanwhile is not None:
                 meanwhile()
 
+        if self.options.ending is not None:
+            return run_to(self, resolve(parse_position(self.options.ending), self.job.topic, self.client))
         started = time.monotonic()
-        planned = planned_batches(self.job.folder.checkpoint)
-        self._batch_id = planned[-1] if planned else -1
+        self.resume()
         run_query(
             self._source(),
             self.write_batch,
             name=self.job.name,
-            checkpoint=self.job.folder.checkpoint.absolute(),
+            checkpoint=self.job.checkpoint.absolute(),
             trigger_seconds=self.options.trigger_seconds,
             stop_after_seconds=self.options.stop_after_seconds,
             while_waiting=while_waiting,
+            stop=self.engine.stop,
         )
         self.counts.seconds = time.monotonic() - started
         return self.counts

@@ -8,9 +8,9 @@ become Arrow columns, the format that Spark takes without a conversion per row.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from confluent_kafka import (
@@ -24,7 +24,12 @@ from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from signalbox.common.ids import TopicPartition
+from signalbox.pipeline.client.first_contact import FirstContact, NoContactError
+from signalbox.pipeline.client.login_tokens import with_token_callback
 from signalbox.pipeline.offsets import DataLossError, OffsetMap, OffsetRange
+from signalbox.security.oauth.login_token import TokenUnavailable
+
+C = TypeVar("C")
 
 REQUEST_TIMEOUT_SECONDS = 30.0
 STALL_TIMEOUT_SECONDS = 120.0
@@ -101,21 +106,27 @@ _SILENCE: dict[str, Any] = {"error_cb": _quiet, "log_level": 0}
 
 
 class TopicClient:
-    """Metadata and offset requests to a cluster: one admin connection, opened at the first request."""
+    """Metadata and offset requests to a cluster: one admin connection, opened at the first request.
+
+    `client_options`: librdkafka's settings, as `client/librdkafka_settings.py` returns them.
+    """
 
     def __init__(self, bootstrap_servers: str, client_options: Mapping[str, str], client_id: str) -> None:
+        self._contact = FirstContact()
         self._settings: dict[str, Any] = {
             "bootstrap.servers": bootstrap_servers,
             "client.id": client_id,
             **client_options,
             **_SILENCE,
+            "error_cb": self._contact.on_error,
         }
         self._client: AdminClient | None = None
 
     @property
     def _admin(self) -> AdminClient:
         if self._client is None:
-            self._client = AdminClient(self._settings)
+            self._client = _made(AdminClient, self._settings)
+        self._client.poll(0)  # serves the callback that renews an access token
         return self._client
 
     def partitions(self, topics: list[str]) -> tuple[dict[str, str], list[TopicPartition]]:
@@ -123,14 +134,31 @@ class TopicClient:
         answers = self._admin.describe_topics(TopicCollection(topics), request_timeout=REQUEST_TIMEOUT_SECONDS)
         topic_ids: dict[str, str] = {}
         partitions: list[TopicPartition] = []
+        self._reached(next(iter(answers.values())), f"topic {', '.join(topics)} cannot be read")
         for topic, answer in answers.items():
             description = _answered(answer, topic)
             topic_ids[topic] = str(description.topic_id)
             partitions += [TopicPartition(topic, partition.id) for partition in description.partitions]
         return topic_ids, partitions
 
-    def offsets(self, topics: list[str], position: str) -> OffsetMap:
-        """The "earliest" or "latest" offsets of all partitions; latest is the last stable offset.
+    def topic_names(self) -> list[str]:
+        """The names of all topics, with the internal ones. Raises TopicError."""
+        answer = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_SECONDS)
+        self._reached(answer, "the list of topics cannot be read")
+        try:
+            return sorted(self._admin.list_topics(timeout=REQUEST_TIMEOUT_SECONDS).topics)
+        except KafkaException as fault:
+            raise TopicError(f"the list of topics cannot be read: {fault.args[0].str()}") from fault
+
+    def _reached(self, answer: Future[Any], failure: str) -> None:
+        try:
+            self._contact.wait(answer, self._admin.poll)
+        except NoContactError as fault:
+            raise TopicError(f"{failure}: {fault}") from fault
+
+    def offsets(self, topics: list[str], position: str | int) -> OffsetMap:
+        """The "earliest" or "latest" offsets of all partitions, or those at a time in milliseconds: of the first record
+        that is not older, else the latest. Latest is the last stable offset.
 
         Waits for an election in progress. Raises TopicError.
         """
@@ -143,9 +171,12 @@ class TopicClient:
                     raise
             time.sleep(ELECTION_POLL_SECONDS)
 
-    def _offsets(self, topics: list[str], position: str) -> OffsetMap:
+    def _offsets(self, topics: list[str], position: str | int) -> OffsetMap:
         topic_ids, partitions = self.partitions(topics)
-        spec = getattr(OffsetSpec, position)()
+        if isinstance(position, int):
+            spec = OffsetSpec.for_timestamp(position)
+        else:
+            spec = getattr(OffsetSpec, position)()
         request = {ClientPartition(tp.topic, tp.partition): spec for tp in partitions}
         answers = self._admin.list_offsets(
             request,
@@ -156,13 +187,25 @@ class TopicClient:
         for client_partition, answer in answers.items():
             tp = TopicPartition(client_partition.topic, client_partition.partition)
             offsets[tp] = int(_answered(answer, tp.topic, _NOT_YET_KNOWN).offset)
+        if any(offset < 0 for offset in offsets.values()):  # no record is as new as the time
+            latest = self._offsets(topics, "latest").next_offsets
+            offsets = {tp: offset if offset >= 0 else latest[tp] for tp, offset in offsets.items()}
         return OffsetMap(topic_ids, offsets)
 
 
 def new_reader(bootstrap_servers: str, client_options: Mapping[str, str], client_id: str) -> Consumer:
     """A consumer for `read_ranges`: no group, no commits, an error where an offset is out of range."""
     settings = {"bootstrap.servers": bootstrap_servers, "client.id": client_id, **_READER_SETTINGS, **client_options}
-    return Consumer({**settings, **_SILENCE})
+    return _made(Consumer, {**settings, **_SILENCE})
+
+
+def _made(client: Callable[[dict[str, Any]], C], settings: dict[str, Any]) -> C:
+    """A client of confluent-kafka. TopicError if librdkafka rejects a setting or the source of tokens fails."""
+    try:
+        return client(with_token_callback(settings))
+    except (KafkaException, ValueError, OSError, TokenUnavailable) as fault:
+        reason = fault.args[0].str() if isinstance(fault, KafkaException) else str(fault)
+        raise TopicError(f"no client for the cluster can be made: {reason}") from fault
 
 
 def _fault(error: KafkaError, topic: str, partition: int) -> Exception:

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from signalbox.pipeline.audit.completeness import completeness_line
 from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
 from signalbox.pipeline.audit.rollups import ROLLUPS, rollup_path
-from signalbox.pipeline.audit.run import completeness_line
 from signalbox.pipeline.sinks.delta_log import replace_table
 from signalbox.pipeline.table_state import StateError, StateFolder
 
@@ -59,10 +59,7 @@ def test_figures_are_plain_json_and_quick(warehouse: Path) -> None:
 def test_a_gap_makes_the_audit_trail_incomplete_and_is_located(warehouse: Path) -> None:
     found = read_figures(warehouse, "events")
     assert found["completeness"]["complete"] is False
-    assert completeness_line(found) == (
-        "INCOMPLETE: 3 events in the tables, 3 records in the topic; 1 events missing, 0 repeated: seq has gaps, "
-        "repeats or lost its beginning at broker 1 epoch 7"
-    )
+    assert completeness_line(found) == "INCOMPLETE: broker 1 epoch 7 lacks 1 events: seq 1"
 
 
 def test_fewer_rows_than_records_are_incomplete_without_any_gap(warehouse: Path) -> None:
@@ -74,11 +71,21 @@ def test_fewer_rows_than_records_are_incomplete_without_any_gap(warehouse: Path)
     last_run.write_text(json.dumps({"topic_records": 3, "unread_records": 2}))
     found = read_figures(warehouse, "events")
     assert found["completeness"]["complete"] is False
-    assert completeness_line(found) == "INCOMPLETE: 3 events in the tables, 3 records in the topic and 2 unread"
+    assert completeness_line(found) == "INCOMPLETE: 2 records of the topic are unread"
     last_run.write_text(json.dumps({"topic_records": 4}))
     found = read_figures(warehouse, "events")
     assert found["completeness"]["complete"] is False
     assert completeness_line(found) == "INCOMPLETE: 3 events in the tables, 4 records in the topic"
+
+
+def test_an_empty_audit_trail_is_not_complete(warehouse: Path) -> None:
+    for rollup in ("sequences", "gaps"):
+        replace_table(rollup_path(warehouse / "events", rollup), pa.table(NO_ROWS))
+    replace_table(warehouse / "events", pa.table(NO_ROWS))
+    (StateFolder(warehouse, "events").path / LAST_RUN).write_text(json.dumps({"topic_records": 0}))
+    found = read_figures(warehouse, "events")
+    assert found["completeness"]["complete"] is False
+    assert completeness_line(found) == "INCOMPLETE: the audit trail is empty: no broker has an event in the tables"
 
 
 def test_a_corrupt_count_of_the_last_run_is_named(warehouse: Path) -> None:

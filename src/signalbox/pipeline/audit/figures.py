@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from signalbox.pipeline.audit.completeness import completeness_findings
 from signalbox.pipeline.audit.rollups import ROLLUPS, rollup_path
 from signalbox.pipeline.audit.sequence_check import writer_sequences
 from signalbox.pipeline.sinks.delta_log import count_rows, read_table
@@ -35,9 +36,7 @@ def _completeness(warehouse: Path, name: str) -> dict[str, Any]:
     counted = read_state_file(last_run) if last_run.is_file() else {}
     table_rows, dead_rows = count_rows(events_table), count_rows(events_table.with_name(f"{name}_dead"))
     topic_records, unread = counted.get("topic_records"), counted.get("unread_records", 0)
-    all_read = topic_records == table_rows + dead_rows and not unread
-    return {
-        "complete": all(sequence.complete for sequence in sequences) and all_read,
+    completeness = {
         "topic_records": topic_records,
         "unread_records": unread,
         "table_rows": table_rows,
@@ -46,6 +45,8 @@ def _completeness(warehouse: Path, name: str) -> dict[str, Any]:
         "duplicate_events": sum(sequence.duplicates for sequence in sequences),
         "brokers": [sequence.as_json() for sequence in sequences],
     }
+    findings = completeness_findings(completeness)
+    return {"complete": not findings, "findings": findings, **completeness}
 
 
 def _totals(figures: dict[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import DataFrame
+
+from signalbox.pipeline.alerts.alert_topic import AlertTopic
+from signalbox.pipeline.alerts.rules import AlertRules, RuleSettings
+from signalbox.pipeline.alerts.watch import alert_writer
+from signalbox.pipeline.audit.completeness import completeness_line
 from signalbox.pipeline.audit.event_table import KEPT_COLUMNS, NEWER_SCHEMA, event_ddl
 from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
 from signalbox.pipeline.audit.rollups import renew_rollups
+from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
 from signalbox.pipeline.open_run import TablePlan, open_run
@@ -71,6 +78,15 @@ def _meanwhile(run: TableRun, options: AuditOptions) -> Callable[[], None]:
     return renew_when_due
 
 
+def _alerts(options: AuditOptions, name: str, say: Callable[[str], None]) -> Callable[[DataFrame], None]:
+    topic = AlertTopic(options.bootstrap_servers, librdkafka_settings(options.client_options), name)
+    topic.create()
+    settings = RuleSettings(
+        broker_principals=frozenset(options.broker_principals), public_listeners=frozenset(options.public_listeners)
+    )
+    return alert_writer(AlertRules(settings), topic, say)
+
+
 def _result(run: TableRun, counts: RunCounts, options: AuditOptions) -> AuditResult:
     return AuditResult(
         events_table=run.good_target.path,
@@ -82,28 +98,6 @@ def _result(run: TableRun, counts: RunCounts, options: AuditOptions) -> AuditRes
         seconds=counts.seconds,
         figures=read_figures(options.warehouse, options.name),
     )
-
-
-def completeness_line(figures: dict[str, Any]) -> str:
-    """One line that says if the audit trail is complete."""
-    completeness = figures["completeness"]
-    rows, records = completeness["table_rows"] + completeness["dead_rows"], completeness["topic_records"]
-    if completeness["complete"]:
-        writer_count = len(completeness["brokers"])
-        return (
-            f"complete: {rows:,} events = {records:,} records, "
-            f"seq of {writer_count} writers from 0 without gap or repeat"
-        )
-    late = [broker for broker in completeness["brokers"] if not broker["whole"]]
-    writers = ", ".join(f"broker {broker['broker_id']} epoch {broker['broker_epoch']}" for broker in late)
-    unread = f" and {completeness['unread_records']:,} unread" if completeness["unread_records"] else ""
-    gaps = (
-        f"; {completeness['missing_events']:,} events missing, {completeness['duplicate_events']:,} repeated: "
-        f"seq has gaps, repeats or lost its beginning at {writers}"
-        if late
-        else ""
-    )
-    return f"INCOMPLETE: {rows:,} events in the tables, {records:,} records in the topic{unread}{gaps}"
 
 
 def run_audit(
@@ -120,6 +114,8 @@ def run_audit(
     ddl = event_ddl()
     plan = TablePlan(options.name, options.topic, None, lambda _: ddl, audit_shape)
     with spark_faults(), open_run(options, plan, engine, Reporting(say, listener)) as run:
+        if options.alerts_topic is not None:
+            run.on_rows = _alerts(options, options.alerts_topic, say)
         counts = run.run(_meanwhile(run, options))
         started = time.monotonic()
         _renew(run)

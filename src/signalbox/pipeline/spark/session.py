@@ -58,6 +58,9 @@ class SessionSettings:
 _ALWAYS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Options with a login or a key stay out of plans, logs and Spark's pages; the first four are Spark's default.
+    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|jaas|client_options|keystore[.]key|key[.]pem",
+    "spark.sql.redaction.options.regex": "(?i)url|secret|password|jaas|client_options|keystore[.]key",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.ansi.enabled": "true",

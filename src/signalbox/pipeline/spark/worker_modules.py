@@ -25,7 +25,7 @@ import signalbox
 
 _ENTRIES = ("bin", "jars")  # all that a local session uses
 # The packages that a worker of the data source imports; no others are shipped.
-SHIPPED_PACKAGES = ("common", "pipeline")
+SHIPPED_PACKAGES = ("common", "pipeline", "security")
 
 
 def spark_home(cache: Path) -> Path:

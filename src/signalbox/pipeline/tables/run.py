@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
 from signalbox.pipeline.offsets import limited, ranges_between
@@ -49,7 +50,8 @@ def sample_values(client: TopicClient, options: TablesOptions) -> list[bytes | N
     begin = client.offsets([options.topic], "earliest")
     latest = client.offsets([options.topic], "latest")
     ranges = ranges_between(begin, limited(begin, latest, SAMPLE_RECORDS))
-    reader = new_reader(options.bootstrap_servers, options.client_options, "signalbox-pipeline-sample")
+    settings = librdkafka_settings(options.client_options)
+    reader = new_reader(options.bootstrap_servers, settings, "signalbox-pipeline-sample")
     try:
         return [value for batch in read_ranges(reader, ranges) for value in batch.column("value").to_pylist()]
     finally:

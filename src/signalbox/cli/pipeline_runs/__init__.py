@@ -1,0 +1,1 @@
+"""What the commands of `signalbox pipeline` have in common."""

@@ -1,0 +1,94 @@
+"""Options that the commands with a Spark run share, and where a run reports to: lines or bars, and metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from signalbox.cli import connect
+from signalbox.cli.pipeline_runs.progress_bar import shown_progress
+from signalbox.cli.shell.instants import instant_ms
+from signalbox.pipeline.events import EventListener, PipelineEvent
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|)")
+_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3_600.0}
+
+Interval = Annotated[
+    str | None,
+    typer.Option(
+        "--interval",
+        "--every",
+        metavar="TIME",
+        help="Run until a signal, a batch at this interval: 10s, 500ms, 2m. Default: exit when all records are read.",
+    ),
+]
+Conf = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark, as in spark-submit.")]
+Ui = Annotated[bool, typer.Option("--ui", help="Serve Spark's own pages; the address is printed.")]
+Memory = Annotated[str, typer.Option(help="Memory of the driver's JVM.")]
+MetricsPort = Annotated[
+    int | None, typer.Option(help="Serve Prometheus metrics of the run at this port of 127.0.0.1; 0 takes a free one.")
+]
+
+
+def seconds_of(interval: str | None) -> float | None:
+    """Seconds of `10s`, `500ms`, `2m`, `1h` or `10`; an invalid text ends the command."""
+    if interval is None:
+        return None
+    match = _DURATION.fullmatch(interval)
+    if match is None:
+        connect.fail(f"--interval: {interval!r} is no time: expected 10s, 500ms, 2m, 1h or a number of seconds", code=2)
+    return float(match[1]) * _UNIT_SECONDS[match[2]]
+
+
+def position_of(which: str, offsets: str | None, timestamp: str | None) -> str | None:
+    """The position of --starting-… or --ending-…, of whose two options one may be set."""
+    if offsets is not None and timestamp is not None:
+        connect.fail(f"--{which}-offsets and --{which}-timestamp exclude each other", code=2)
+    if timestamp is None:
+        return offsets
+    try:
+        return f"@{instant_ms(timestamp)}"
+    except ValueError as error:
+        connect.fail(f"--{which}-timestamp: {error}", code=2)
+
+
+def spark_options(conf: list[str] | None, ui: bool) -> Mapping[str, str]:
+    """Spark's settings of --conf and --ui."""
+    settings = {"spark.ui.enabled": "true"} if ui else {}
+    return {**settings, **connect.pairs(conf, "--conf")}
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """Where a run reports to."""
+
+    say: Callable[[str], None]
+    listener: EventListener
+
+
+@contextmanager
+def reported_run(*, as_json: bool, metrics_port: int | None) -> Iterator[RunReport]:
+    """Lines and bars on standard output (standard error beside a JSON result), and the page of metrics."""
+    console = connect.errors if as_json else connect.console
+    listeners: list[EventListener] = []
+
+    def report(event: PipelineEvent) -> None:
+        for listener in listeners:
+            listener(event)
+
+    with ExitStack() as stack:
+        say, bars = stack.enter_context(shown_progress(console))
+        if bars is not None:
+            listeners.append(bars)
+        if metrics_port is not None:
+            from signalbox.pipeline.observe.run_metrics import ADDRESS, RunMetrics
+
+            metrics = RunMetrics()
+            listeners.append(metrics)
+            say(f"metrics: http://{ADDRESS}:{stack.enter_context(metrics.served(metrics_port))}/metrics")
+        yield RunReport(say, report)

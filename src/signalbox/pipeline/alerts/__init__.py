@@ -1,0 +1,1 @@
+"""Alerts: rules over the audit trail while it is read, and the topic that they write to."""

@@ -1,0 +1,172 @@
+"""The rules: which events of the audit trail become an alert. Pure decisions over grouped events, no Spark, no client.
+
+An alert of the same rule about the same thing is not repeated for `quiet_ms`, so that a storm of events is one alert a
+minute. The windows are in memory: after a restart of the run an alert may come again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+
+ANONYMOUS = "User:ANONYMOUS"
+ALERT_VERSION = 1
+_SERVED_KINDS = frozenset({"rollup", "forwarded"})  # events of requests that a listener took from its own client
+
+
+class Rule(StrEnum):
+    """The name of a rule, as alerts have it."""
+
+    BROKER_ON_A_PUBLIC_LISTENER = "broker_principal_on_public_listener"
+    MISROUTE_STORM = "misroute_storm"
+    REJECTED_CONTROL_REQUEST = "rejected_control_request"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventGroup:
+    """Events of a batch that are equal in what the rules look at. `seq` is the lowest, the times are the first and the
+    last of the events."""
+
+    kind: str
+    broker_id: int
+    broker_epoch: int
+    seq: int
+    listener: str
+    plane: str
+    principal: str
+    forwarding_principal: str
+    client_id: str
+    client_address: str
+    api: str
+    reason: str
+    expected: str
+    actual: str
+    count: int
+    first_ms: int
+    last_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """One record of the topic of alerts. `broker_id`, `broker_epoch` and `seq` name the first event that caused it."""
+
+    rule: Rule
+    text: str
+    broker_id: int
+    broker_epoch: int
+    seq: int
+    listener: str
+    principal: str
+    client_id: str
+    client_address: str
+    api: str
+    count: int
+    first_ms: int
+    last_ms: int
+
+    def encoded(self) -> tuple[bytes, bytes]:
+        """Key and value of the record. The key is the same if the alert is written again after a crash."""
+        key = f"{self.rule}:{self.broker_id}:{self.broker_epoch}:{self.seq}"
+        return key.encode(), json.dumps({"version": ALERT_VERSION, **asdict(self)}).encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleSettings:
+    """`broker_principals`: in addition to those that the events show; `public_listeners`: instead of those. `storm`:
+    misrouted requests of one pair of nodes within `window_ms`."""
+
+    broker_principals: frozenset[str] = frozenset()
+    public_listeners: frozenset[str] = frozenset()
+    storm: int = 100
+    window_ms: int = 60_000
+    quiet_ms: int = 60_000
+
+
+@dataclass(slots=True)
+class AlertRules:
+    """The rules with what they have seen. Brokers are known by the principals with which they forward requests, public
+    listeners by other principals that use them; without logins both are only those of the settings."""
+
+    settings: RuleSettings = field(default_factory=RuleSettings)
+    _brokers: set[str] = field(default_factory=set)
+    _users: dict[str, set[str]] = field(default_factory=dict)
+    _misroutes: dict[tuple[str, str], deque[tuple[int, int]]] = field(default_factory=dict)
+    _quiet_until_ms: dict[tuple[str, ...], int] = field(default_factory=dict)
+
+    def alerts(self, groups: Iterable[EventGroup]) -> list[Alert]:
+        """The alerts of the next events."""
+        ordered = sorted(groups, key=lambda group: group.first_ms)
+        for group in ordered:
+            self._see(group)
+        return [alert for group in ordered for alert in self._of(group)]
+
+    def _see(self, group: EventGroup) -> None:
+        if group.forwarding_principal not in ("", ANONYMOUS):
+            self._brokers.add(group.forwarding_principal)
+        served = group.kind in _SERVED_KINDS and not group.forwarding_principal
+        if served and group.principal not in ("", ANONYMOUS):
+            self._users.setdefault(group.listener, set()).add(group.principal)
+
+    def _of(self, group: EventGroup) -> Iterator[Alert]:
+        brokers = self._brokers | self.settings.broker_principals
+        # A forwarded request is recorded with its own principal on the listener of the brokers.
+        direct = not group.forwarding_principal
+        if direct and group.principal in brokers and self._is_public(group.listener, brokers):
+            yield from self._once(
+                Rule.BROKER_ON_A_PUBLIC_LISTENER,
+                group,
+                (group.principal, group.listener, group.client_address),
+                f"{group.principal}, with which brokers log in, uses the public listener {group.listener} from"
+                f" {group.client_address or 'an unknown address'}",
+            )
+        if group.kind == "misrouted":
+            count = self._within_window(group)
+            if count >= self.settings.storm:
+                text = f"{count:,} requests meant {group.expected} and reached {group.actual} within a minute"
+                yield from self._once(Rule.MISROUTE_STORM, group, (group.expected, group.actual), text, count)
+        if group.kind in ("rejected", "denied", "policy") and group.plane == "control":
+            yield from self._once(
+                Rule.REJECTED_CONTROL_REQUEST,
+                group,
+                (group.listener, group.principal, group.client_address, group.api),
+                f"{group.api or 'a connection'} of {group.principal or group.client_address} was {group.kind} on the"
+                f" control plane (listener {group.listener}): {group.reason}",
+            )
+
+    def _is_public(self, listener: str, brokers: set[str] | frozenset[str]) -> bool:
+        if self.settings.public_listeners:
+            return listener in self.settings.public_listeners
+        return bool(self._users.get(listener, set()) - brokers)
+
+    def _within_window(self, group: EventGroup) -> int:
+        seen = self._misroutes.setdefault((group.expected, group.actual), deque())
+        seen.append((group.last_ms, group.count))
+        while seen[0][0] < group.last_ms - self.settings.window_ms:
+            seen.popleft()
+        return sum(count for _, count in seen)
+
+    def _once(
+        self, rule: Rule, group: EventGroup, subject: tuple[str, ...], text: str, count: int | None = None
+    ) -> Iterator[Alert]:
+        place = (rule.value, *subject)
+        if group.first_ms < self._quiet_until_ms.get(place, 0):
+            return
+        self._quiet_until_ms[place] = group.last_ms + self.settings.quiet_ms
+        yield Alert(
+            rule=rule,
+            text=text,
+            broker_id=group.broker_id,
+            broker_epoch=group.broker_epoch,
+            seq=group.seq,
+            listener=group.listener,
+            principal=group.principal,
+            client_id=group.client_id,
+            client_address=group.client_address,
+            api=group.api,
+            count=group.count if count is None else count,
+            first_ms=group.first_ms,
+            last_ms=group.last_ms,
+        )

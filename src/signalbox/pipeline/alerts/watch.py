@@ -1,0 +1,47 @@
+"""Applies the rules to the events of a batch: Spark groups them, the driver decides.
+
+The groups are few, whatever the number of events: clients, listeners and reasons. Only events that a rule can need are
+grouped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from signalbox.pipeline.alerts.alert_topic import AlertTopic
+from signalbox.pipeline.alerts.rules import AlertRules, EventGroup
+
+_MEASURES = ("seq", "count", "first_ms", "last_ms")
+_GROUPED = tuple(field.name for field in fields(EventGroup) if field.name not in _MEASURES)
+NEEDED = (
+    "kind IN ('misrouted', 'rejected', 'denied', 'policy') OR principal NOT IN ('', 'User:ANONYMOUS')"
+    " OR forwarding_principal != ''"
+)
+
+
+def event_groups(events: DataFrame) -> list[EventGroup]:
+    """The events that the rules need, grouped. A client's port changes with each connection and is left out."""
+    named = events.filter(NEEDED).withColumn("client_address", F.regexp_replace("client_address", r":\d+$", ""))
+    grouped = named.groupBy(*_GROUPED).agg(
+        F.min("seq").alias("seq"),
+        F.sum("count").alias("count"),
+        F.min("timestamp_ms").alias("first_ms"),
+        F.max("timestamp_ms").alias("last_ms"),
+    )
+    return [EventGroup(**{name: row[name] for name in (*_GROUPED, *_MEASURES)}) for row in grouped.collect()]
+
+
+def alert_writer(rules: AlertRules, topic: AlertTopic, say: Callable[[str], None]) -> Callable[[DataFrame], None]:
+    """A function for the rows of each batch that writes its alerts."""
+
+    def write(events: DataFrame) -> None:
+        alerts = rules.alerts(event_groups(events))
+        for alert in alerts:
+            say(f"alert: {alert.rule}: {alert.text}")
+        topic.write(alerts)
+
+    return write

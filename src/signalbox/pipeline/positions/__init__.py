@@ -1,0 +1,1 @@
+"""Where a run begins and ends, and records from before the beginning of a table."""

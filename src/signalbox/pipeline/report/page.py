@@ -1,0 +1,164 @@
+"""The report as one HTML page: no scripts, nothing is loaded from elsewhere, light or dark as the reader's system is.
+
+It fits a screen of 480 pixels: pictures scale, long words break, and wide tables scroll in a box of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from html import escape
+from typing import Any
+
+from signalbox import __version__
+from signalbox.pipeline.report.anomalies import Anomaly, anomalies
+from signalbox.pipeline.report.pictures import bar_picture, latency_picture, talk_picture
+
+SHOWN_ROWS = 20
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6572; --line: #d8dde3; --accent: #0b6e99;
+  --warm: #b4472f; --good: #2a7448; --paper: #fbfbf9; --card: #fff; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --soft: #a3adb9; --line: #39424e; --accent: #58b4de;
+  --warm: #f0866c; --good: #6cc492; --paper: #14181d; --card: #1c2229; } }
+* { box-sizing: border-box; }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
+  max-width: 60rem; padding: 1.5rem 1rem 3rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2rem 0 .4rem; }
+p { margin: .2rem 0 .8rem; } .soft { color: var(--soft); }
+.result { border-left: .3rem solid var(--good); padding: .3rem .8rem; background: var(--card); }
+.result.bad { border-color: var(--warm); }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: .6rem; margin: 1rem 0; }
+.tile { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .6rem .8rem; }
+.tile b { display: block; font-size: 1.3rem; } .tile span { color: var(--soft); font-size: .85rem; }
+figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .8rem; }
+svg { display: block; width: 100%; max-width: 46rem; height: auto; font: 12px system-ui, sans-serif; }
+svg .ink { fill: var(--ink); } svg .soft { fill: var(--soft); } svg .accent { fill: var(--accent); }
+svg .warm { fill: var(--warm); } svg .link { stroke: var(--accent); stroke-opacity: .45; }
+svg .line { fill: none; stroke-width: 1.5; } .accent-line { stroke: var(--accent); } .warm-line { stroke: var(--warm); }
+.soft-line { stroke: var(--soft); }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .88rem; background: var(--card); }
+th, td { text-align: left; padding: .3rem .5rem; border-bottom: 1px solid var(--line); vertical-align: top;
+  overflow-wrap: normal; }
+th { color: var(--soft); } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+li.error::marker { content: "\\2716  "; color: var(--warm); } li.warning::marker { content: "\\26A0  "; }
+"""
+
+_TABLES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("Requests", "Who asked what on which listener, the most frequent first.", "requests",
+     ("principal", "client_id", "broker_id", "listener", "api", "requests", "errors", "mean_us", "max_us")),
+    ("Forwarded to the controller", "Changes that reached another broker than the active controller.", "forwarded",
+     ("broker_id", "target_node", "api", "principal", "client_id", "requests", "errors", "p50_us", "p99_us")),
+    ("Decided by the controller", "Changes, with the principal of the client and of the broker that forwarded them.",
+     "decided", ("api", "resource", "principal", "forwarding_principal", "error", "requests")),
+    ("Rejected", "Requests that a listener or plane does not accept, and what was denied.", "rejected",
+     ("kind", "broker_id", "listener", "plane", "api", "principal", "client_address", "error", "reason", "requests")),
+    ("Misrouted", "Requests that meant another node than they reached, with the error that they got.", "misrouted",
+     ("expected", "actual", "error", "broker_id", "listener", "requests", "clients")),
+    ("Clients", "Software that connected, the latest first.", "clients",
+     ("client_software", "client_id", "principal", "listener", "connections")),
+)  # fmt: skip
+
+
+def report_document(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """The report as plain JSON values: the figures and the anomalies."""
+    return {**figures, "anomalies": [anomaly.as_json() for anomaly in anomalies(figures)]}
+
+
+def report_page(figures: Mapping[str, Any], warehouse: str) -> str:
+    """The report as HTML."""
+    components = [
+        _result(figures["completeness"]),
+        _tiles(figures),
+        _anomalies(anomalies(figures)),
+        _section("Who talks to whom", "The clients with most requests, and the brokers with their listeners."),
+        _figure(talk_picture(figures["requests"]), figures["requests"]),
+        _section("Latency over time", "Mean of ten seconds, on a logarithmic axis."),
+        _figure(latency_picture(figures["latency"]), figures["latency"]),
+        _section("Misroutes by pair", "What was expected, and what was reached."),
+        _figure(bar_picture(_pairs(figures["misrouted"])), figures["misrouted"]),
+        *(_section(title, meaning) + _table(figures[name], columns) for title, meaning, name, columns in _TABLES),
+        _section("Brokers of the audit trail", "One row for each start of a broker: its events are numbered from 0."),
+        _table(
+            figures["completeness"]["brokers"],
+            ("broker_id", "broker_epoch", "events", "first_seq", "last_seq", "missing", "duplicates"),
+        ),
+    ]
+    return (
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>Audit trail of {escape(warehouse)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>Audit trail</h1><p class='soft'>{escape(_provenance(figures['totals'], warehouse))}</p>"
+        + "\n".join(components)
+        + "</body></html>\n"
+    )
+
+
+def _provenance(totals: Mapping[str, Any], warehouse: str) -> str:
+    if totals["first_ms"] is None:
+        return f"{warehouse}, no events, Signalbox {__version__}"
+    first, last = (datetime.fromtimestamp(totals[key] / 1000, UTC) for key in ("first_ms", "last_ms"))
+    return f"{warehouse}, {first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S} UTC, Signalbox {__version__}"
+
+
+def _result(completeness: Mapping[str, Any]) -> str:
+    if completeness["complete"]:
+        rows = completeness["table_rows"] + completeness["dead_rows"]
+        return (
+            f"<p class='result'><b>Complete.</b> {rows:,} events are as many as the topic had records, and those of"
+            f" {len(completeness['brokers'])} broker epochs are numbered from 0 without gap or repeat.</p>"
+        )
+    findings = "".join(f"<li>{escape(finding)}</li>" for finding in completeness["findings"])
+    return f"<div class='result bad'><b>Not complete.</b> Every other figure may be too low.<ul>{findings}</ul></div>"
+
+
+def _tiles(figures: Mapping[str, Any]) -> str:
+    totals = figures["totals"]
+    names = ("requests", "forwarded", "rejected", "denied", "misrouted", "connections")
+    tiles = "".join(f"<div class='tile'><b>{totals[name]:,}</b><span>{name}</span></div>" for name in names)
+    return f"<div class='tiles'>{tiles}</div>"
+
+
+def _anomalies(found: Sequence[Anomaly]) -> str:
+    items = "".join(
+        f"<li class='{anomaly.severity}'><b>{escape(anomaly.rule)}</b>: {escape(anomaly.text)}</li>"
+        for anomaly in found[:SHOWN_ROWS]
+    )
+    more = len(found) - SHOWN_ROWS
+    rest = f"<p class='soft'>{more:,} more are in the report of --json.</p>" if more > 0 else ""
+    return _section("Anomalies", f"{len(found)} found." if found else "None found.") + f"<ul>{items}</ul>{rest}"
+
+
+def _pairs(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, float]]:
+    return [(f"{row['expected']} → {row['actual']}", row["requests"]) for row in rows[:SHOWN_ROWS]]
+
+
+def _section(title: str, meaning: str) -> str:
+    return f"<h2>{escape(title)}</h2><p class='soft'>{escape(meaning)}</p>"
+
+
+def _figure(picture: str, rows: Sequence[Any]) -> str:
+    return f"<figure>{picture}</figure>" if rows else "<p class='soft'>None.</p>"
+
+
+def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    if not rows:
+        return "<p class='soft'>None.</p>"
+    numbers = {name for name in columns if isinstance(rows[0].get(name), int | float)}
+
+    def cell(tag: str, name: str, text: str) -> str:
+        return f"<{tag}{' class=n' if name in numbers else ''}>{escape(text)}</{tag}>"
+
+    head = "".join(cell("th", name, name.replace("_", " ")) for name in columns)
+    body = "".join(
+        "<tr>" + "".join(cell("td", name, _shown(row.get(name))) for name in columns) + "</tr>"
+        for row in rows[:SHOWN_ROWS]
+    )
+    more = len(rows) - SHOWN_ROWS
+    rest = f"<p class='soft'>{more:,} more rows are in the report of --json.</p>" if more > 0 else ""
+    return f"<div class='wide'><table><tr>{head}</tr>{body}</table></div>{rest}"
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)

@@ -1,0 +1,1 @@
+"""Runs that read several topics, a table for each."""

@@ -38,6 +38,7 @@ Profile = Annotated[str, typer.Option(help="auto, jars (Spark's Kafka connector,
 Commit = Annotated[str, typer.Option(help="auto, spark (Delta's own commit) or rs (delta-rs, same transactions).")]
 Master = Annotated[str, typer.Option(help="local[N] or spark://host:port.")]
 MaxRecords = Annotated[int, typer.Option(min=1, help="Records of a batch at most.")]
+Topics = Annotated[list[str] | None, typer.Argument(metavar="TOPIC...", help="The topics to read, a table for each.")]
 StartingOffsets = Annotated[
     str | None,
     typer.Option(metavar="OFFSETS", help='earliest, latest, topic:0:5,topic:1:7 or {"topic": {"0": 5, "1": 7}}.'),
@@ -57,9 +58,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; 
 @app.command("tables")
 def tables(
     warehouse: Warehouse,
-    topics: Annotated[
-        list[str] | None, typer.Argument(metavar="TOPIC...", help="The topics to read, a table for each.")
-    ] = None,
+    topics: Topics = None,
     topic: Annotated[
         list[str] | None, typer.Option("--topic", "-t", metavar="TOPIC,...", help="More topics, or a list with commas.")
     ] = None,
@@ -99,12 +98,7 @@ def tables(
     registry_config: formats.RegistryConfig = None,
 ) -> None:
     """Write topics to Delta tables, exactly once. Invalid records go to a dead-letter table."""
-    try:
-        selection = commands.TopicSelection.of([*(topics or ()), *(topic or ())], topic_pattern)
-    except commands.OptionError as error:
-        fail(str(error), code=2)
-    if name is not None and not selection.is_one:
-        fail("--name is for a single topic: several topics become tables of their own names", code=2)
+    selection = _selection([*(topics or ()), *(topic or ())], topic_pattern, name)
     options = commands.TablesOptions(
         bootstrap_servers=shared().bootstrap,
         client_options=client_properties(),
@@ -130,6 +124,22 @@ def tables(
         starting=position_of("starting", starting_offsets, starting_timestamp) or "earliest",
         ending=position_of("ending", ending_offsets, ending_timestamp),
     )
+    _write_tables(options, selection, as_json=as_json, metrics_port=metrics_port)
+
+
+def _selection(names: list[str], pattern: str | None, table: str | None) -> commands.TopicSelection:
+    try:
+        selection = commands.TopicSelection.of(names, pattern)
+    except commands.OptionError as error:
+        fail(str(error), code=2)
+    if table is not None and not selection.is_one:
+        fail("--name is for a single topic: several topics become tables of their own names", code=2)
+    return selection
+
+
+def _write_tables(
+    options: commands.TablesOptions, selection: commands.TopicSelection, *, as_json: bool, metrics_port: int | None
+) -> None:
     try:
         with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
             if selection.is_one:

@@ -92,7 +92,9 @@ def _words(text: str) -> Iterator[list[str]]:
     lexer.whitespace_split = True
     command: list[str] = []
     for token in lexer:
-        if set(token) <= set("|;&<>()"):
+        if set(token) <= set("<>"):
+            next(lexer, None)  # the file of a redirection
+        elif set(token) <= set("|;&()"):
             yield command
             command = []
         else:

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from tests.cli.demo.samples import figures_of, stage_of
 from tests.doctor.samples import CLUSTER, advertised, connection, examination, listener, seed
+from tests.pipeline.report.sample import decided, figures, forward, misroute, rejection
 
 from signalbox.cli.demo.page import write_page
 from signalbox.doctor.checks.all_checks import find
 from signalbox.doctor.observations import Certificate, ClusterView
 from signalbox.doctor.report.html_report import html_report
+from signalbox.pipeline.report.page import report_page
 
 ROOT = Path(__file__).parents[2]
 _LAST_DEMO = ROOT / "build" / "demo" / "report.html"
@@ -38,6 +40,7 @@ def all_pages() -> Iterator[Page]:
     if _LAST_DEMO.exists():
         yield Page("last-demo", "src/signalbox/cli/demo/page.py", _copying(_LAST_DEMO))
     yield Page("doctor", "src/signalbox/doctor/report/html_report.py", _write_doctor)
+    yield Page("audit-trail", "src/signalbox/pipeline/report/page.py", _write_audit_trail)
     for drawing in sorted((ROOT / "docs" / "pictures").glob("*.svg")):
         yield Page(drawing.stem, str(drawing.relative_to(ROOT)), _copying(drawing))
 
@@ -67,4 +70,19 @@ def _write_doctor(folder: Path) -> Path:
     run = examination(listener(seed(1, 2), crossed, foreign, view=view, bootstrap=f"{_HOST}:9092"))
     page = folder / "doctor.html"
     page.write_text(html_report(run, find(run)), encoding="utf-8")
+    return page
+
+
+def _write_audit_trail(folder: Path) -> Path:
+    client = {"principal": f"User:CN={_HOST},OU=platform,O=Example,C=NO", "client_id": f"orders-consumer-of-{_HOST}-0"}
+    reported = figures(
+        forwarded=[{**forward(1, 2_345_678), **client}],
+        decided=[{**decided("User:broker-2"), **client, "resource": "orders-of-last-year, " * 12}],
+        rejected=[{**rejection("control"), **client, "client_address": "2001:db8:1234:5678:9abc:def0:1234:5678"}],
+        misrouted=[misroute(1_234_567, "UTSeflLQScepeme3r1wvLA/1", "AaBbCcDdEeFfGgHhIiJjKk/2147483647")],
+    )
+    reported["requests"] += [{**row, **client, "requests": 987_654_321} for row in reported["requests"]]
+    reported["completeness"] |= {"complete": False, "findings": [f"broker {number} of {_HOST}" for number in range(9)]}
+    page = folder / "audit-trail.html"
+    page.write_text(report_page(reported, f"/var/lib/{_HOST}/warehouse"), encoding="utf-8")
     return page

@@ -1,6 +1,6 @@
 """The report as one HTML page: no scripts, nothing is loaded from elsewhere, light or dark as the reader's system is.
 
-It fits a screen of 480 pixels: pictures scale, long words break, and wide tables scroll in a box of their own.
+It fits a screen of 480 pixels: pictures scale, long words break, and the rows of a table fold into cards.
 """
 
 from __future__ import annotations
@@ -37,11 +37,16 @@ svg .ink { fill: var(--ink); } svg .soft { fill: var(--soft); } svg .accent { fi
 svg .warm { fill: var(--warm); } svg .link { stroke: var(--accent); stroke-opacity: .45; }
 svg .line { fill: none; stroke-width: 1.5; } .accent-line { stroke: var(--accent); } .warm-line { stroke: var(--warm); }
 .soft-line { stroke: var(--soft); }
-.wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; background: var(--card); }
-th, td { text-align: left; padding: .3rem .5rem; border-bottom: 1px solid var(--line); vertical-align: top;
-  overflow-wrap: normal; }
-th { color: var(--soft); } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: .3rem .5rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+th { color: var(--soft); } th, td.n { overflow-wrap: normal; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+@media (max-width: 60rem) {
+  table, tbody, tr, td { display: block; } tr.head { display: none; } tr { border-bottom: 2px solid var(--line); }
+  td, td.n { border: 0; padding: .1rem .5rem; display: grid; grid-template-columns: 8rem 1fr; gap: .6rem;
+    text-align: left; }
+  td::before { content: attr(data-name); color: var(--soft); }
+}
 li.error::marker { content: "\\2716  "; color: var(--warm); } li.warning::marker { content: "\\26A0  "; }
 """
 
@@ -148,7 +153,8 @@ def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     numbers = {name for name in columns if isinstance(rows[0].get(name), int | float)}
 
     def cell(tag: str, name: str, text: str) -> str:
-        return f"<{tag}{' class=n' if name in numbers else ''}>{escape(text)}</{tag}>"
+        label = f" data-name='{name.replace('_', ' ')}'" if tag == "td" else ""
+        return f"<{tag}{label}{' class=n' if name in numbers else ''}>{escape(text)}</{tag}>"
 
     head = "".join(cell("th", name, name.replace("_", " ")) for name in columns)
     body = "".join(
@@ -157,7 +163,7 @@ def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     )
     more = len(rows) - SHOWN_ROWS
     rest = f"<p class='soft'>{more:,} more rows are in the report of --json.</p>" if more > 0 else ""
-    return f"<div class='wide'><table><tr>{head}</tr>{body}</table></div>{rest}"
+    return f"<table><tr class='head'>{head}</tr>{body}</table>{rest}"
 
 
 def _shown(value: Any) -> str:

@@ -38,6 +38,7 @@ class TablePlan:
     follow: Callable[[RecordShape], RecordShape] | None = None
     store: Callable[[StateFolder, RecordShape], None] | None = None
     mode: str = "append"
+    has_value_format: bool = False  # named by the options: `shape_of` rejects another one than the table's
 
 
 @contextmanager
@@ -64,7 +65,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             topic_id=topic_ids[plan.topic],
             profile=begun_with or Profile.JARS,
             begin=flat_offsets(resolve(parse_position(begin_of(options, stored)), plan.topic, client).to_json()),
-            schema=plan.schema,
+            schema=None if stored and stored.schema is None and plan.has_value_format else plan.schema,
             mode=plan.mode,
         )
         # Everything that needs no Spark comes before its start, which takes a minute on a busy machine.

@@ -72,6 +72,7 @@ def run_backfill(
         shape_of=formats.shape,
         follow=formats.follow,
         store=formats.store,
+        has_value_format=options.formats.value_format is not None,
     )
     at_beginning = replace(options, starting="earliest", ending=None, trigger_seconds=None)
     with spark_faults(), open_run(at_beginning, plan, engine, Reporting(say, listener)) as run:

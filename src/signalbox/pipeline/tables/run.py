@@ -114,6 +114,7 @@ def run_tables(
         shape_of=formats.shape,
         follow=formats.follow,
         store=formats.store,
+        has_value_format=options.formats.value_format is not None,
         mode="upsert" if options.upsert else "append",
     )
     with spark_faults(), open_run(options, plan, engine, Reporting(say, listener)) as run:

@@ -154,11 +154,11 @@ def test_offsets_are_committed_with_the_transaction_or_not_at_all(both_versions:
                 await producer.init_transactions()
                 async with producer.transaction():
                     await producer.send_offsets_to_transaction({partition: 7}, group)
-                assert (await admin.committed_offsets(topic))[partition].offset == 7
+                assert (await admin.committed_offsets(topic, require_stable=True))[partition].offset == 7
                 producer.begin_transaction()
                 await producer.send_offsets_to_transaction({partition: 9}, group)
                 await producer.abort_transaction()
-                assert (await admin.committed_offsets(topic))[partition].offset == 7
+                assert (await admin.committed_offsets(topic, require_stable=True))[partition].offset == 7
 
     asyncio.run(test())
 

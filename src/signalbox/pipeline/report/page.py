@@ -39,7 +39,9 @@ svg .line { fill: none; stroke-width: 1.5; } .accent-line { stroke: var(--accent
 .soft-line { stroke: var(--soft); }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; background: var(--card); }
 th, td { text-align: left; padding: .3rem .5rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { color: var(--soft); } th, td.n { overflow-wrap: normal; }
+th { color: var(--soft); }
+th, td.n, td:is([data-name=api], [data-name=error], [data-name=kind], [data-name=listener], [data-name=plane]) {
+  overflow-wrap: normal; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 @media (max-width: 60rem) {
   table, tbody, tr, td { display: block; } tr.head { display: none; } tr { border-bottom: 2px solid var(--line); }

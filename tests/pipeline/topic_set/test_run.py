@@ -90,5 +90,5 @@ def test_a_table_for_each_topic_of_a_pattern(engine: Engine, warehouse: Path, to
     result = run_topics(asked, selection, engine=engine, say=lambda _: None)
     assert {topic: table.table_rows for topic, table in result.tables.items()} == {names[0]: 5, names[1]: 10}
     assert "topic nowhere cannot be read" in result.failed["nowhere"]
-    with pytest.raises(TopicError, match="matches the pattern none-"):
-        run_topics(asked, TopicSelection.of([], "none-.*"), engine=engine, say=lambda _: None)
+    with pytest.raises(TopicError, match="matches the pattern no-such-"):
+        run_topics(asked, TopicSelection.of([], "no-such-.*"), engine=engine, say=lambda _: None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,11 +123,14 @@ def test_a_continuous_run_reads_new_records_until_it_is_stopped(
     topic = topics.create("endless")
     topics.fill(topic, json_values(0, 10))
     filled: list[int] = []
+    stop = threading.Event()
 
     def fill_more(event: PipelineEvent) -> None:
         if event.step == Step.BATCH_DONE and not filled:
             filled.append(event.batch_id)
             topics.fill(topic, json_values(10, 20))
+        elif event.step == Step.BATCH_DONE and event.consumed_records >= 20:
+            stop.set()
 
     options = TablesOptions(
         bootstrap_servers=topics.bootstrap,
@@ -134,12 +139,13 @@ def test_a_continuous_run_reads_new_records_until_it_is_stopped(
         schema="n INT",
         profile=engine.profile,
         trigger_seconds=0.2,
-        stop_after_seconds=12.0,
     )
-    begun = time.monotonic()
-    result = run_tables(options, engine=engine, listener=fill_more, say=lambda _: None)
+    result = run_tables(options, engine=replace(engine, stop=stop), listener=fill_more, say=lambda _: None)
     assert numbers(result) == list(range(20))
-    assert time.monotonic() - begun >= 12.0
+    begun = time.monotonic()
+    result = run_tables(replace(options, stop_after_seconds=1.5), engine=engine, say=lambda _: None)
+    assert time.monotonic() - begun >= 1.5
+    assert numbers(result) == list(range(20))
 
 
 @pytest.mark.spec("P3")

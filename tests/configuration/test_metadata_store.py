@@ -10,7 +10,7 @@ import pytest
 from signalbox.common.clock import SystemClock
 from signalbox.common.config.start_error import StartError
 from signalbox.configuration.configuration import NODE_CONFIG
-from signalbox.configuration.metadata_store import check_store, open_store
+from signalbox.configuration.metadata_store import check_store, longest_session_s, open_store
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 
 TLS = {"zookeeper.connect": "zk", "zookeeper.ssl.client.enable": "true"}
@@ -131,3 +131,9 @@ def test_javas_property_switches_the_login_off(tmp_path: Path, monkeypatch: pyte
     file.write_text(f"Client {{ {DIGEST} }};")
     [(key, _, _)] = faults({"zookeeper.connect": "zk", "signalbox.sasl.jaas.file": str(file)})
     assert key == "zookeeper.sasl.client"
+
+
+@pytest.mark.parametrize(("timeout_ms", "expected_s"), [("6000", 30), ("18000", 30), ("60000", 70)])
+def test_a_restarted_node_waits_longer_than_its_old_session_lasts(timeout_ms: str, expected_s: float) -> None:
+    values, _ = NODE_CONFIG.read({"zookeeper.session.timeout.ms": timeout_ms})
+    assert longest_session_s(values) == expected_s

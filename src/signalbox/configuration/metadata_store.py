@@ -22,6 +22,9 @@ from signalbox.security.tls.settings import TlsConfigError
 
 _SQLITE, _ZOOKEEPER = "sqlite:", "zookeeper:"
 
+_SHORTEST_TAKEOVER_S = 30.0
+_SESSION_CHECK_S = 10.0  # a server of ZooKeeper looks for ended sessions once a tick, and may be busy
+
 
 def check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
     """Returns the faults of the keys that select the metadata store. The store is not opened."""
@@ -87,6 +90,12 @@ def store_setting(values: Mapping[str, Value]) -> tuple[str, str]:
     if (connect := values["zookeeper.connect"]) is not None:
         return "zookeeper.connect", f"{_ZOOKEEPER}{connect}"
     return "signalbox.metadata.store", str(values["signalbox.metadata.store"] or "")
+
+
+def longest_session_s(values: Mapping[str, Any]) -> float:
+    """The time in seconds after which the session of a process that was killed has certainly ended."""
+    session_ms: int = values["zookeeper.session.timeout.ms"]
+    return max(_SHORTEST_TAKEOVER_S, session_ms / 1000 + _SESSION_CHECK_S)
 
 
 def _zookeeper(connect: str, values: Mapping[str, Any]) -> MetadataStore:

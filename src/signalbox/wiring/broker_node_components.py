@@ -15,6 +15,7 @@ from signalbox.client.connection.node import Identity
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
 from signalbox.configuration.internal_topic_settings import creation_settings
+from signalbox.configuration.metadata_store import longest_session_s
 from signalbox.metadata.broker_registrar import BrokerRegistrar
 from signalbox.metadata.entries.registration import VERSION_WITH_FEATURES, VERSION_WITHOUT_FEATURES
 from signalbox.metadata.layout import controller_id_path
@@ -77,7 +78,8 @@ def build_broker_node(context: NodeContext) -> BrokerNodeComponents:
     if context.tokens is not None:
         context.tokens.on_changed = server.tokens_changed
     version = VERSION_WITH_FEATURES if inter_broker_protocol(config).registers_features else VERSION_WITHOUT_FEATURES
-    registrar = BrokerRegistrar(store, context.epochs.registered, registration_version=version)
+    takeover_s = longest_session_s(config.values)
+    registrar = BrokerRegistrar(store, context.epochs.registered, takeover_s, registration_version=version)
     advertised_check, health = _build_advertised_check(context), Health(config.node_id, context.cluster_id)
     health.reasons += [
         registrar.missing_reasons,
@@ -97,7 +99,7 @@ def build_broker_node(context: NodeContext) -> BrokerNodeComponents:
         store_guard=StoreGuard(store, config, context.runtime.fail),
         registrar=registrar,
         controller_registrar=BrokerRegistrar(
-            store, lambda epoch: None, path_of=controller_id_path, renews_session=False
+            store, lambda epoch: None, takeover_s, path_of=controller_id_path, renews_session=False
         ),
         reload=_build_reload(context, server, registrar, validator, data),
         audit_delivery=_audit_delivery(context, server, creation),

@@ -21,6 +21,7 @@ from signalbox.broker.routing.advertised_versions import AdvertisedVersions
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.configuration.check.taken_by_other_nodes import reject_taken_id
 from signalbox.configuration.configuration import NodeConfig
+from signalbox.configuration.metadata_store import longest_session_s
 from signalbox.configuration.quotas import follow_quotas
 from signalbox.controller.runtime import Controller
 from signalbox.metadata.broker_registrar import BrokerRegistrar
@@ -120,7 +121,8 @@ def build_controller_node(context: NodeContext) -> ControllerNodeComponents:
     )
     lookup.on_change = channel.controller_changed
     router = _router(context, controller)
-    registrar = BrokerRegistrar(context.store, context.epochs.registered, path_of=controller_id_path)
+    takeover_s = longest_session_s(context.config.values)
+    registrar = BrokerRegistrar(context.store, context.epochs.registered, takeover_s, path_of=controller_id_path)
     health = Health(context.config.node_id, context.cluster_id, reasons=[registrar.missing_reasons])
     locator = AuditTopicLocator(context.store, context.config, security.peers)
     return ControllerNodeComponents(

@@ -432,7 +432,7 @@ def test_on_zookeeper(tmp_path: Path) -> None:
         overrides = {
             **QUICK,
             "signalbox.metadata.store": f"zookeeper:{connect}",
-            "zookeeper.session.timeout.ms": "30000",
+            "zookeeper.session.timeout.ms": "35000",
         }
         with (
             ProcessCluster(tmp_path / "cluster", 2, overrides=overrides, controllers=2) as cluster,

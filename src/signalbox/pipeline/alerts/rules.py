@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 ANONYMOUS = "User:ANONYMOUS"
+MISROUTE_STORM = 100
+"""Misrouted requests of one pair of nodes from which on they are a storm."""
 ALERT_VERSION = 1
 _SERVED_KINDS = frozenset({"rollup", "forwarded"})  # events of requests that a listener took from its own client
 
@@ -80,7 +82,7 @@ class RuleSettings:
 
     broker_principals: frozenset[str] = frozenset()
     public_listeners: frozenset[str] = frozenset()
-    storm: int = 100
+    storm: int = MISROUTE_STORM
     window_ms: int = 60_000
     quiet_ms: int = 60_000
 

@@ -13,12 +13,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from signalbox.pipeline.alerts.alert_topic import AlertTopic
-from signalbox.pipeline.alerts.rules import AlertRules, EventGroup
+from signalbox.pipeline.alerts.rules import ANONYMOUS, AlertRules, EventGroup
 
 _MEASURES = ("seq", "count", "first_ms", "last_ms")
 _GROUPED = tuple(field.name for field in fields(EventGroup) if field.name not in _MEASURES)
 NEEDED = (
-    "kind IN ('misrouted', 'rejected', 'denied', 'policy') OR principal NOT IN ('', 'User:ANONYMOUS')"
+    f"kind IN ('misrouted', 'rejected', 'denied', 'policy') OR principal NOT IN ('', '{ANONYMOUS}')"
     " OR forwarding_principal != ''"
 )
 

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from signalbox.pipeline.alerts.rules import ANONYMOUS, MISROUTE_STORM
+
 Figures = Mapping[str, Any]
 
-ANONYMOUS = "User:ANONYMOUS"
-MISROUTE_STORM = 100
 SLOW_US = 1_000_000
 SLOW_FORWARD_US = 500_000
 # These wait for records or for other members on purpose.

@@ -13,7 +13,7 @@ import pytest
 
 from tests.system.interop_security.matrix import KINDS
 from tests.system.interop_security.secured_cluster import PASSWORD, SecuredCluster
-from tests.system.pipeline.secured_topic import RECORDS, filled_topic, properties_of
+from tests.system.pipeline.secured_topic import RECORDS, filled_topic, properties_of, secured_cluster
 
 pytestmark = [pytest.mark.spec("P9"), pytest.mark.timeout(400)]
 SIGNALBOX = [str(Path(sys.executable).parent / "signalbox"), "pipeline", "tables"]
@@ -27,12 +27,8 @@ LISTENERS = (
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster]:
-    running = SecuredCluster(tmp_path_factory.mktemp("secured"))
-    try:
-        running.start()
+    with secured_cluster(tmp_path_factory.mktemp("secured")) as running:
         yield running
-    finally:
-        running.stop()
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +19,17 @@ from tests.system.interop_security.secured_cluster import BROKERS, PASSWORD, USE
 from tests.waiting import until
 
 RECORDS = 40
+
+
+@contextmanager
+def secured_cluster(folder: Path) -> Iterator[SecuredCluster]:
+    """A running cluster with every kind of listener."""
+    running = SecuredCluster(folder)
+    try:
+        running.start()
+        yield running
+    finally:
+        running.stop()
 
 
 def filled_topic(cluster: SecuredCluster) -> str:

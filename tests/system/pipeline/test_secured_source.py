@@ -13,19 +13,15 @@ from signalbox.pipeline.offsets import ranges_between
 from signalbox.pipeline.topic_client import TopicClient, TopicError, new_reader, read_ranges
 from tests.system.interop_security.matrix import FAULTS, KINDS
 from tests.system.interop_security.secured_cluster import SecuredCluster
-from tests.system.pipeline.secured_topic import RECORDS, filled_topic, properties_of
+from tests.system.pipeline.secured_topic import RECORDS, filled_topic, properties_of, secured_cluster
 
 pytestmark = [pytest.mark.spec("P9"), pytest.mark.timeout(180)]
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster]:
-    running = SecuredCluster(tmp_path_factory.mktemp("secured"))
-    try:
-        running.start()
+    with secured_cluster(tmp_path_factory.mktemp("secured")) as running:
         yield running
-    finally:
-        running.stop()
 
 
 @pytest.fixture(scope="module")

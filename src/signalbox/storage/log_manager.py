@@ -32,6 +32,7 @@ from signalbox.storage.directories.meta_properties import (
     read_meta_properties,
     write_meta_properties,
 )
+from signalbox.storage.directories.move_throttle import CallLater, MoveThrottle
 from signalbox.storage.directories.partition_folders import read_topic_id, write_topic_id
 from signalbox.storage.files.background import Background, InlineBackground
 from signalbox.storage.files.file_names import (
@@ -58,7 +59,7 @@ ConfigOf = Callable[[str], LogConfig]
 
 
 class LogManager:
-    """`on_offline` is called once for every log directory that fails."""
+    """`on_offline` is called once for every log directory that fails. `call_later`: for moves that are throttled."""
 
     def __init__(
         self,
@@ -68,6 +69,7 @@ class LogManager:
         background: Background | None = None,
         on_offline: Callable[[LogDirectory], None] = lambda directory: None,
         metrics: Metrics | None = None,
+        call_later: CallLater = lambda delay_ms, resume: None,
     ) -> None:
         self._clock = clock
         self._background = background or InlineBackground()
@@ -79,7 +81,9 @@ class LogManager:
             directory.correct_checkpoints = partial(self._correct_checkpoints, directory)
         self._metrics = LogMetrics(metrics or NullMetrics(), self.directories)
         self._logs: dict[TopicPartition, Log] = {}
-        self.moves = LogMoves(self._logs, self.directories, self._on_moved)
+        self.moves = LogMoves(
+            self._logs, self.directories, self._on_moved, MoveThrottle(clock.monotonic, call_later)
+        )
 
     # -- start and close ----------------------------------------------------------------------------------------
 

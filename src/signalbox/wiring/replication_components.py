@@ -70,6 +70,7 @@ def build_replication(
     configs = TopicConfigView(context.repository, context.dynamic)
     spare = SpareDescriptors()
     log_dir_failures = LogDirFailures(context.store, config.node_id, context.runtime.fail)
+    deadlines = Deadlines(context.clock, loop, context.scheduler.slice_s)
     logs = LogManager(
         config["log.dirs"] or [config["log.dir"]],
         RealFileSystem(spare),
@@ -77,6 +78,7 @@ def build_replication(
         ThreadBackground(loop.call_soon_threadsafe),
         log_dir_failures,
         context.metrics,
+        deadlines.add,
     )
     leadership = CoordinatorLeadership(OFFSETS_TOPIC)
     transaction_leadership = CoordinatorLeadership(TRANSACTIONS_TOPIC)
@@ -95,7 +97,7 @@ def build_replication(
             [leadership, transaction_leadership],
         ),
         Scheduler(
-            Deadlines(context.clock, loop, context.scheduler.slice_s),
+            deadlines,
             context.data_loop.at_iteration_end,
             context.scheduler.run,
             ThreadBackground(loop.call_soon_threadsafe, "signalbox-unpack"),

@@ -69,11 +69,13 @@ class ListConfigResourcesHandler:
 
     async def _with_stored(self, types: list[ConfigResourceType], resources: list[_Resource]) -> FinalResponse:
         stored: Mapping[str, object] = await self._stored.current()
-        named = [
-            _Resource(resource_name=name, resource_type=resource_type)
-            for resource_type in types
-            for name in sorted(name for path in stored if (name := _STORED[resource_type](path)) is not None)
-        ]
+        named = []
+        for resource_type in types:
+            names = map(_STORED[resource_type], stored)
+            named += [
+                _Resource(resource_name=name, resource_type=resource_type)
+                for name in sorted(name for name in names if name is not None)
+            ]
         return _answer(named + resources)
 
 

@@ -176,7 +176,7 @@ class LogBody:
 
     def new_segment(self, base_offset: int) -> Segment:
         """An empty segment with its file."""
-        return new_segment(self.folder, base_offset, self.directory.disk, self.config)
+        return new_segment(self.folder, base_offset, self.directory, self.config)
 
     def take_snapshot(self, offset: int) -> None:
         """Saves the producer state as of `offset`."""

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 def create_body(folder: str, directory: LogDirectory, config: LogConfig, start_offset: int = 0) -> LogBody:
     """A new, empty log."""
     directory.disk.file_system.make_directory(folder)
-    first = new_segment(folder, start_offset, directory.disk, config)
+    first = new_segment(folder, start_offset, directory, config)
     return LogBody(folder, directory, config, SegmentList([first]), _epochs(folder, directory))
 
 

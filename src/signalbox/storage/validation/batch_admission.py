@@ -38,6 +38,7 @@ from signalbox.protocol.records.compression import (
     unpack,
 )
 from signalbox.protocol.records.record_checks import (
+    SMALLEST_RECORD_BYTES,
     BatchRules,
     check_records,
 )
@@ -155,6 +156,8 @@ def _admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int)
 
 def _check_record_count(header: BatchHeader, rules: BatchRules) -> None:
     """Records are read one by one: a few bytes must not claim the time for millions of them."""
+    if header.record_count * SMALLEST_RECORD_BYTES > rules.max_unpacked_bytes:
+        raise KafkaError(Error.INVALID_RECORD, f"the batch cannot hold {header.record_count} records")
     max_records = rules.max_message_bytes // _STORED_BYTES_PER_RECORD
     if header.record_count > max_records:
         text = f"the batch has {header.record_count} records, at most {max_records} are allowed if each must be read"

@@ -50,12 +50,21 @@ def test_what_lives_is_frozen() -> None:
 
 
 def test_a_broker_that_grows_under_load_looks_at_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    resident, work = [100 << 20], [0]
+    resident, objects, work = [100 << 20], [1_000], [0]
     monkeypatch.setattr(module, "_resident_bytes", lambda: resident[0])
+    monkeypatch.setattr(module, "_frozen_objects", lambda: objects[0])
     garbage = Garbage(lambda: work[0])
     garbage._collect_all()
     begun = full_collections()
-    for resident[0], expected in ((181 << 20, 0), (183 << 20, 1), (183 << 20, 1), (400 << 20, 2)):
+    for megabytes, objects[0], expected in (
+        (181, 9_000, 0),
+        (183, 1_501, 1),
+        (183, 1_501, 1),
+        (400, 2_251, 1),  # buffers have grown: that is the size from which memory grows now
+        (631, 9_000, 1),
+        (633, 9_000, 2),
+    ):
+        resident[0] = megabytes << 20
         work[0] += 1
         garbage.check()
         assert full_collections() == begun + expected

@@ -3,8 +3,9 @@ is idle or memory has grown.
 
 A full collection visits every live object: with 5,000 partitions that takes a hundred milliseconds and more. So objects
 that have survived two young collections are frozen every second. Frozen objects are visited only after a long idle
-time, or as soon as memory has grown by half and 32 MiB: an occasional pause is better than a broker that grows under
-load. Reference counting still frees frozen objects as usual; only cycles wait.
+time, or as soon as memory has grown by half and 32 MiB and the frozen objects by half: an occasional pause is better
+than a broker that grows under load, but buffers grow too, and have no cycles. Reference counting still frees frozen
+objects as usual; only cycles wait.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Garbage:
         self._last_work = -1
         self._idle_checks = 0
         self._resident_at_best = 0
+        self._objects_at_best = 0
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -52,23 +54,37 @@ class Garbage:
         work = self._work_done()
         idle, self._last_work = work == self._last_work, work
         self._idle_checks = self._idle_checks + 1 if idle else 0
-        grown = _resident_bytes() > self._resident_at_best * _GROWN_TIMES + _GROWN_BYTES
-        if grown or self._idle_checks == _EVERYTHING_AFTER:
+        if self._has_grown() or self._idle_checks == _EVERYTHING_AFTER:
             gc.unfreeze()
             self._collect_all()
         else:
             gc.collect(1)  # otherwise present garbage would be frozen too
             gc.freeze()
 
+    def _has_grown(self) -> bool:
+        """The objects are counted only if memory has grown: that takes a millisecond for some hundred thousand."""
+        resident_bytes = _resident_bytes()
+        if resident_bytes <= self._resident_at_best * _GROWN_TIMES + _GROWN_BYTES:
+            return False
+        if _frozen_objects() > self._objects_at_best * _GROWN_TIMES:
+            return True
+        self._resident_at_best = resident_bytes
+        return False
+
     def _collect_all(self) -> None:
         gc.collect()
         gc.freeze()
         self._resident_at_best = _resident_bytes()
+        self._objects_at_best = _frozen_objects()
 
     async def _look_often(self) -> None:
         while True:
             await asyncio.sleep(_LOOK_EVERY_S)
             self.check()
+
+
+def _frozen_objects() -> int:
+    return gc.get_freeze_count()
 
 
 def _resident_bytes() -> int:

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from signalbox.broker.metrics.metric_registry import Kind, MetricRegistry
 from signalbox.common.metrics import MetricName
-from signalbox.server.metrics.metrics_text import prometheus_names, prometheus_type, render
+from signalbox.server.metrics.metrics_text import prometheus_names, prometheus_type, render, render_process
 
 NAME = MetricName("kafka.network", "RequestMetrics", "RequestsPerSec")
 
@@ -38,7 +38,7 @@ def test_what_prometheus_reads() -> None:
 
 
 def test_the_process_is_on_the_page() -> None:
-    found = parsed(render(MetricRegistry()).decode())
+    found = parsed(render_process().decode())
     assert found["process_resident_memory_bytes", ()] > 1_000_000
     assert found["process_cpu_seconds_total", ()] > 0
     assert 0 < found["process_open_fds", ()] < found["process_max_fds", ()]

@@ -25,7 +25,7 @@ from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.network.acceptors.acceptor import StreamAcceptor
 from signalbox.network.acceptors.descriptors import Descriptors
 from signalbox.server.metrics.health_pages import HttpResponse
-from signalbox.server.metrics.metrics_text import render
+from signalbox.server.metrics.metrics_text import render, render_process
 
 _REQUEST_LIMIT_BYTES = 8_192
 _REQUEST_TIMEOUT_S = 10.0
@@ -142,7 +142,7 @@ class MetricsPage:
 
     async def _response(self, path: bytes) -> HttpResponse:
         if path in (b"/metrics", b"/"):
-            return HttpResponse("200 OK", _METRICS_TYPE, await self._page())
+            return HttpResponse("200 OK", _METRICS_TYPE, render_process() + await self._page())
         if path in self.pages:
             return await self.pages[path]()
         names = ", ".join(["/metrics", *(name.decode() for name in self.pages)])

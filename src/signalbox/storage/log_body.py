@@ -239,9 +239,9 @@ class LogBody:
             self.epochs.save()
 
     def forget_epochs_before(self, offset: int) -> None:
-        """Removes leader epochs that end before `offset`, where the log now begins."""
-        if self.epochs.truncate_from_start(offset):
-            self.epochs.save()
+        """Removes leader epochs that end before `offset`, where the log now begins. The file keeps them until it is
+        written for another reason; the next start removes them too."""
+        self.epochs.truncate_from_start(offset)
 
     def forget_epochs_from(self, offset: int) -> None:
         """Removes leader epochs that begin at or behind `offset`: they have no batch."""

@@ -47,7 +47,12 @@ from signalbox.storage.files.open_files import OpenFiles
 from signalbox.storage.files.spare_descriptors import OutOfDescriptors, is_out_of_descriptors
 from signalbox.storage.last_run import LastRuns
 from signalbox.storage.log import Log
-from signalbox.storage.log_checkpoints import write_gaps, write_high_watermarks, write_log_checkpoints
+from signalbox.storage.log_checkpoints import (
+    write_cleaner_offsets,
+    write_gaps,
+    write_high_watermarks,
+    write_log_checkpoints,
+)
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_loader import create_body, load_body
 from signalbox.storage.log_metrics import LogMetrics
@@ -81,9 +86,7 @@ class LogManager:
             directory.correct_checkpoints = partial(self._correct_checkpoints, directory)
         self._metrics = LogMetrics(metrics or NullMetrics(), self.directories)
         self._logs: dict[TopicPartition, Log] = {}
-        self.moves = LogMoves(
-            self._logs, self.directories, self._on_moved, MoveThrottle(clock.monotonic, call_later)
-        )
+        self.moves = LogMoves(self._logs, self.directories, self._on_moved, MoveThrottle(clock.monotonic, call_later))
 
     # -- start and close ----------------------------------------------------------------------------------------
 
@@ -338,20 +341,24 @@ class LogManager:
             return  # offline: the callbacks of the writes receive the error
 
     def checkpoint(self) -> None:
-        """Saves recovery points, log start offsets and high watermarks of all directories that are online. Yields."""
+        """Saves recovery points, log start offsets and high watermarks of all directories that are online, in the
+        thread of the disk. Yields."""
         for directory in self.directories:
             if directory.online:
-                self._checkpoint_directory(directory)
+                write_log_checkpoints(directory.write_checkpoint_later, self._logs_in(directory))
+                write_cleaner_offsets(directory.write_checkpoint_later, self._logs_in(directory))
+                write_gaps(directory, self._logs_in(directory), sync=False)
 
     def checkpoint_high_watermarks(self) -> None:
-        """Saves the high watermarks only. Yields."""
+        """Saves the high watermarks only, in the thread of the disk. Yields."""
         for directory in self.directories:
             if directory.online:
-                write_high_watermarks(directory, self._logs_in(directory))
+                write_high_watermarks(directory.write_checkpoint_later, self._logs_in(directory))
 
     def _checkpoint_directory(self, directory: LogDirectory, sync: bool = False) -> None:
         """Yields."""
-        write_log_checkpoints(directory, self._logs_in(directory), sync)
+        write_log_checkpoints(partial(directory.write_checkpoint, sync=sync), self._logs_in(directory))
+        write_cleaner_offsets(directory.write_checkpoint, self._logs_in(directory))
         write_gaps(directory, self._logs_in(directory), sync)
 
     def run_retention(self) -> int:

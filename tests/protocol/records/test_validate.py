@@ -37,9 +37,7 @@ def validated(
     """The headers after the checks of the batches and of their records."""
     rules = rules or BatchRules()
     return [
-        check_records(
-            buffer[header.position : header.position + header.size_bytes], HEADER_SIZE, header, rules, now_ms
-        )
+        check_records(buffer[header.position : header.position + header.size_bytes], HEADER_SIZE, header, rules, now_ms)
         for header in check_batches(buffer, rules, now_ms=now_ms, **options)
     ]
 

@@ -25,7 +25,7 @@ def test_what_prometheus_reads() -> None:
     registry.counter(NAME, {"request": 'a "quoted"\nname\\', "error-code": "1"}).add(3)
     registry.gauge(MetricName("signalbox.audit", "AuditTrail", "num-messages"), lambda: 2.5)
     registry.histogram(MetricName("kafka.server", "Forwarding", "QueueTimeMs"), {"broker": "1"}).record(4)
-    text = render(registry).decode()
+    text = b"".join(render(registry)).decode()
     found = parsed(text)
     key = ("kafka_network_requestmetrics_requests_total", (("error_code", "1"), ("request", 'a "quoted"\nname\\')))
     assert found[key] == 3

@@ -67,8 +67,7 @@ _ROWS: tuple[tuple[str, ConfigType, Value, Validator | None, str], ...] = (
 )  # fmt: skip
 
 GROUP_CONFIG = ConfigTable(
-    ConfigRow(name, type_, default, doc, validator)
-    for name, type_, default, validator, doc in _ROWS
+    ConfigRow(name, type_, default, doc, validator) for name, type_, default, validator, doc in _ROWS
 )
 
 

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from signalbox.common.limits import MAX_DECOMPRESSED_BATCH_BYTES
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import BatchHeader
-from signalbox.protocol.records.record_errors import NO_TIMESTAMP, RecordRules, check_record_sizes, check_records_one_by_one
+from signalbox.protocol.records.record_errors import (
+    NO_TIMESTAMP,
+    RecordRules,
+    check_record_sizes,
+    check_records_one_by_one,
+)
 from signalbox.protocol.records.record_walk import NEEDS_FULL_CHECK, walk_records
 
 NO_TIMESTAMP_LIMIT_MS = 9223372036854775807

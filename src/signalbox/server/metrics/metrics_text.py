@@ -49,8 +49,8 @@ def prometheus_names(name: MetricName, kind: Kind) -> tuple[str, ...]:
     return (text,)
 
 
-def render(registry: MetricRegistry) -> bytes:
-    """Returns the text of all metrics of the registry. Yields."""
+def render(registry: MetricRegistry) -> list[bytes]:
+    """Returns the text of all metrics of the registry in parts, since a page has megabytes. Yields."""
     families: dict[str, list[str]] = {}
     names: dict[tuple[MetricName, Kind], tuple[str, ...]] = {}
     for sample in registry.samples():
@@ -67,9 +67,9 @@ def render(registry: MetricRegistry) -> bytes:
             lines.append(f"{name}{sample.suffix}{_labels(sample)} {_number(sample.value)}\n")
     text = []
     for lines in families.values():
-        text.append("".join(lines))
+        text.append("".join(lines).encode())
         yield_if_due()
-    return "".join(text).encode()
+    return text
 
 
 def render_process() -> bytes:

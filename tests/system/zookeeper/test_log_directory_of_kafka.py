@@ -1,4 +1,4 @@
-"""One log directory, in turn of Apache Kafka 3.9, of Signalbox, and of Apache Kafka again, over one ZooKeeper (SPEC D2):
+"""One log directory, in turn of Apache Kafka 3.9, of Signalbox, and of Kafka again, over one ZooKeeper (SPEC D2):
 batches of every codec, committed and aborted transactions, a compacted topic, offsets of a group."""
 
 from __future__ import annotations

@@ -80,8 +80,8 @@ class Resource:
                 ) from problem
         if self.type is ConfigResourceType.CLIENT_METRICS:
             _reject_subscription(configs)
-        if self.type is ConfigResourceType.GROUP and (problem := group_config_problem(configs)):
-            raise KafkaError(Error.INVALID_CONFIG, problem)
+        if self.type is ConfigResourceType.GROUP and (together := group_config_problem(configs)):
+            raise KafkaError(Error.INVALID_CONFIG, together)
 
 
 def _unknown(resource_type: ConfigResourceType, name: str) -> tuple[Error, str]:

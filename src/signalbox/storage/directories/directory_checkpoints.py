@@ -1,7 +1,7 @@
 """The checkpoint files of one log directory, and what they hold: written at once, or in the thread of the disk.
 
-A rename over an existing file makes some file systems (ext4) allocate and submit the new content first: 20 to 50 ms on a
-busy disk. So the checkpoints that are written every few seconds are replaced in a thread. A file always ends with the
+A rename over an existing file makes some file systems (ext4) allocate and submit the new content first: 20 to 50 ms on
+a busy disk. So the checkpoints that are written every few seconds are replaced in a thread. A file always ends with the
 content that was given last: a write in the thread that comes too late is left out.
 """
 

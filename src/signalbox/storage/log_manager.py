@@ -27,6 +27,7 @@ from signalbox.storage.directories.log_directory import (
 )
 from signalbox.storage.directories.log_moves import LogMoves
 from signalbox.storage.directories.meta_properties import (
+    OF_KRAFT,
     MetaProperties,
     check_owner,
     read_meta_properties,
@@ -90,24 +91,28 @@ class LogManager:
 
     # -- start and close ----------------------------------------------------------------------------------------
 
-    def start(self, cluster_id: str, node_id: int, config_of: ConfigOf | None = None) -> None:
-        """Opens all existing logs; `config_of` returns the config of a topic.
+    def start(
+        self, cluster_id: str, node_id: int, config_of: ConfigOf | None = None, *, meta_version: str = OF_KRAFT
+    ) -> None:
+        """Opens all existing logs; `config_of` returns the config of a topic. `meta_version`: of the `meta.properties`
+        of a new directory.
 
         LogDirectoryLocked or MetaPropertiesFault if a directory belongs to another process, node or cluster; StartError
         with all reasons if no directory can be used.
         """
         try:
-            self._open_directories(cluster_id, node_id, config_of or (lambda topic: LogConfig()))
+            owner = MetaProperties(cluster_id, node_id, version=meta_version)
+            self._open_directories(owner, config_of or (lambda topic: LogConfig()))
         except BaseException:
             for directory in self.directories:
                 directory.unlock()
             raise
 
-    def _open_directories(self, cluster_id: str, node_id: int, config_of: ConfigOf) -> None:
+    def _open_directories(self, owner: MetaProperties, config_of: ConfigOf) -> None:
         failed: dict[LogDirectory, OSError] = {}
         for directory in self.directories:
             try:
-                self._open_directory(directory, cluster_id, node_id, config_of)
+                self._open_directory(directory, owner, config_of)
             except OSError as error:
                 if is_out_of_descriptors(error):
                     raise StartError([_too_many_files(directory, error)]) from error
@@ -123,16 +128,16 @@ class LogManager:
         for directory, cause in failed.items():
             directory.fail(cause, "opening it")
 
-    def _open_directory(self, directory: LogDirectory, cluster_id: str, node_id: int, config_of: ConfigOf) -> None:
+    def _open_directory(self, directory: LogDirectory, owner: MetaProperties, config_of: ConfigOf) -> None:
         file_system = directory.disk.file_system
         directory.lock()
         meta = read_meta_properties(directory.path)
+        if meta is not None:
+            check_owner(directory.path, meta, owner.cluster_id, owner.node_id)
         if meta is None or not meta.directory_id:
-            if meta is not None:
-                check_owner(directory.path, meta, cluster_id, node_id)
-            meta = MetaProperties(cluster_id, node_id, new_uuid())
+            version = owner.version if meta is None else meta.version
+            meta = replace(owner, directory_id=new_uuid(), version=version)
             write_meta_properties(file_system, directory.path, meta)
-        check_owner(directory.path, meta, cluster_id, node_id)
         directory.directory_id = meta.directory_id
         clean_broker_epoch = read_and_remove_marker(file_system, directory.path)
         directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH if clean_broker_epoch is None else clean_broker_epoch

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from signalbox.testing.process_cluster import ProcessCluster
@@ -114,7 +114,7 @@ def read(bootstrap: str, topic: str, isolation: str) -> Rows:
             assert message is not None, "no record and no end for a minute"
             if message.error() is None:
                 rows.append((message.partition(), message.offset(), message.key().decode()))
-            else:
+            elif message.error().code() == KafkaError._PARTITION_EOF:
                 open_partitions.discard(message.partition())
     finally:
         consumer.close()
@@ -133,10 +133,13 @@ def latest(bootstrap: str) -> dict[str, str]:
     consumer, values = Consumer(settings), dict[str, str]()
     consumer.assign([TopicPartition(_COMPACTED, 0, 0)])
     try:
-        while (message := consumer.poll(60)) is not None and message.error() is None:
-            if message.key().startswith(b"key-"):
+        while True:
+            message = consumer.poll(60)
+            assert message is not None, "no record and no end for a minute"
+            if message.error() is None and message.key().startswith(b"key-"):
                 values[message.key().decode()] = message.value().decode()
-        assert message is not None, "no record and no end for a minute"
+            elif message.error() is not None and message.error().code() == KafkaError._PARTITION_EOF:
+                break
     finally:
         consumer.close()
     return values

@@ -15,6 +15,7 @@ def test_defaults_are_kafkas_and_valid() -> None:
     assert len(defaults) == 27
     assert defaults["consumer.session.timeout.ms"] == 45_000
     assert defaults["share.auto.offset.reset"] == "latest"
+    assert GROUP_CONFIG["streams.assignor.name"].synonym == "group.streams.assignors"
 
 
 @pytest.mark.parametrize(

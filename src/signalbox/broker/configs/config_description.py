@@ -32,7 +32,7 @@ from signalbox.common.config.config_table import (
     format_value,
     read_listener_key,
 )
-from signalbox.common.config.group_config import GROUP_CONFIG
+from signalbox.common.config.group_config import GROUP_CONFIG, INTERNAL_GROUP_CONFIGS
 from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.effective_config import ConfigSource
@@ -109,8 +109,16 @@ class ConfigDescription:
         return _of_entity(CLIENT_METRICS_CONFIG, own, ConfigSource.CLIENT_METRICS_CONFIG)
 
     def group(self, group: str) -> list[DescribedConfig]:
-        """Every key of a group, whether or not the group exists."""
-        return _of_entity(GROUP_CONFIG, self._repository.entity(group_entity(group)), ConfigSource.GROUP_CONFIG)
+        """Every key of a group, whether or not the group exists. The broker keys of the defaults are Kafka's."""
+        own = self._repository.entity(group_entity(group))
+        described = []
+        for line in _of_entity(GROUP_CONFIG, own, ConfigSource.GROUP_CONFIG):
+            row = GROUP_CONFIG[line.name]
+            default = (row.synonym or row.name, format_value(row.default), ConfigSource.DEFAULT_CONFIG)
+            line = replace(line, synonyms=[*line.synonyms, default])
+            if line.name in own or line.name not in INTERNAL_GROUP_CONFIGS:
+                described.append(line)
+        return described
 
     def _listener_keys(self, levels: list[_Level]) -> list[tuple[str, ListenerKey]]:
         names = sorted({name for _, values in levels for name in values})

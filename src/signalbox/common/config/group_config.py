@@ -61,13 +61,34 @@ _ROWS: tuple[tuple[str, ConfigType, Value, Validator | None, str], ...] = (
     ("streams.task.offset.interval.ms", _I, 60_000, at_least(15_000), "The interval in milliseconds at which members of a streams group report the offsets of their tasks."),
     ("streams.num.warmup.replicas", _I, 2, between(0, 20), "The maximum number of warm-up replicas of a streams group."),
     ("streams.acceptable.recovery.lag", _L, 10_000, at_least(0), "The lag up to which a task of a streams group counts as caught up."),
-    ("streams.assignor.name", _S, None, None, "The assignor of a streams group."),
+    ("streams.assignor.name", _S, "sticky", None, "The assignor of a streams group."),
     (_DEAD_LETTERS, _S, "", _dead_letter_topic, "The topic for records that a share group could not process; empty: none."),
     ("errors.deadletterqueue.copy.record.enable", _B, False, None, "Whether the dead-letter topic of a share group gets copies of the records."),
 )  # fmt: skip
 
+_BROKER_KEYS = {  # of the default, where it is not `group.` and the name; None: there is none
+    "share.auto.offset.reset": None,
+    "share.isolation.level": None,
+    "share.renew.acknowledge.enable": None,
+    "streams.assignor.name": "group.streams.assignors",
+    _DEAD_LETTERS: None,
+    "errors.deadletterqueue.copy.record.enable": None,
+}
+INTERNAL_GROUP_CONFIGS = frozenset(
+    {
+        "consumer.assignor.offload.enable",
+        "share.assignor.offload.enable",
+        "streams.assignor.offload.enable",
+        "streams.task.offset.interval.ms",
+        "streams.num.warmup.replicas",
+        "streams.acceptable.recovery.lag",
+    }
+)
+"""As in Kafka these can be set, and are described only while they are."""
+
 GROUP_CONFIG = ConfigTable(
-    ConfigRow(name, type_, default, doc, validator) for name, type_, default, validator, doc in _ROWS
+    ConfigRow(name, type_, default, doc, validator, synonym=_BROKER_KEYS.get(name, f"group.{name}"))
+    for name, type_, default, validator, doc in _ROWS
 )
 
 

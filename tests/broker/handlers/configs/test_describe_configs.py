@@ -141,6 +141,7 @@ def test_a_group_with_its_own_values_and_the_defaults() -> None:
     assert other["consumer.session.timeout.ms"] == ("45000", 5)
     assert own["share.auto.offset.reset"] == ("latest", 5)
     assert own.keys() == other.keys()
+    assert len(own) == 21, "the internal keys are not described"
 
 
 def test_a_subscription_with_its_own_values_and_the_defaults() -> None:

@@ -27,11 +27,13 @@ from signalbox.storage.directories.log_directory import (
 )
 from signalbox.storage.directories.log_moves import LogMoves
 from signalbox.storage.directories.meta_properties import (
+    OF_KRAFT,
     MetaProperties,
     check_owner,
     read_meta_properties,
     write_meta_properties,
 )
+from signalbox.storage.directories.move_throttle import CallLater, MoveThrottle
 from signalbox.storage.directories.partition_folders import read_topic_id, write_topic_id
 from signalbox.storage.files.background import Background, InlineBackground
 from signalbox.storage.files.file_names import (
@@ -46,7 +48,12 @@ from signalbox.storage.files.open_files import OpenFiles
 from signalbox.storage.files.spare_descriptors import OutOfDescriptors, is_out_of_descriptors
 from signalbox.storage.last_run import LastRuns
 from signalbox.storage.log import Log
-from signalbox.storage.log_checkpoints import write_gaps, write_high_watermarks, write_log_checkpoints
+from signalbox.storage.log_checkpoints import (
+    write_cleaner_offsets,
+    write_gaps,
+    write_high_watermarks,
+    write_log_checkpoints,
+)
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_loader import create_body, load_body
 from signalbox.storage.log_metrics import LogMetrics
@@ -58,7 +65,7 @@ ConfigOf = Callable[[str], LogConfig]
 
 
 class LogManager:
-    """`on_offline` is called once for every log directory that fails."""
+    """`on_offline` is called once for every log directory that fails. `call_later`: for moves that are throttled."""
 
     def __init__(
         self,
@@ -68,6 +75,7 @@ class LogManager:
         background: Background | None = None,
         on_offline: Callable[[LogDirectory], None] = lambda directory: None,
         metrics: Metrics | None = None,
+        call_later: CallLater = lambda delay_ms, resume: None,
     ) -> None:
         self._clock = clock
         self._background = background or InlineBackground()
@@ -79,28 +87,32 @@ class LogManager:
             directory.correct_checkpoints = partial(self._correct_checkpoints, directory)
         self._metrics = LogMetrics(metrics or NullMetrics(), self.directories)
         self._logs: dict[TopicPartition, Log] = {}
-        self.moves = LogMoves(self._logs, self.directories, self._on_moved)
+        self.moves = LogMoves(self._logs, self.directories, self._on_moved, MoveThrottle(clock.monotonic, call_later))
 
     # -- start and close ----------------------------------------------------------------------------------------
 
-    def start(self, cluster_id: str, node_id: int, config_of: ConfigOf | None = None) -> None:
-        """Opens all existing logs; `config_of` returns the config of a topic.
+    def start(
+        self, cluster_id: str, node_id: int, config_of: ConfigOf | None = None, *, meta_version: str = OF_KRAFT
+    ) -> None:
+        """Opens all existing logs; `config_of` returns the config of a topic. `meta_version`: of the `meta.properties`
+        of a new directory.
 
         LogDirectoryLocked or MetaPropertiesFault if a directory belongs to another process, node or cluster; StartError
         with all reasons if no directory can be used.
         """
         try:
-            self._open_directories(cluster_id, node_id, config_of or (lambda topic: LogConfig()))
+            owner = MetaProperties(cluster_id, node_id, version=meta_version)
+            self._open_directories(owner, config_of or (lambda topic: LogConfig()))
         except BaseException:
             for directory in self.directories:
                 directory.unlock()
             raise
 
-    def _open_directories(self, cluster_id: str, node_id: int, config_of: ConfigOf) -> None:
+    def _open_directories(self, owner: MetaProperties, config_of: ConfigOf) -> None:
         failed: dict[LogDirectory, OSError] = {}
         for directory in self.directories:
             try:
-                self._open_directory(directory, cluster_id, node_id, config_of)
+                self._open_directory(directory, owner, config_of)
             except OSError as error:
                 if is_out_of_descriptors(error):
                     raise StartError([_too_many_files(directory, error)]) from error
@@ -116,16 +128,16 @@ class LogManager:
         for directory, cause in failed.items():
             directory.fail(cause, "opening it")
 
-    def _open_directory(self, directory: LogDirectory, cluster_id: str, node_id: int, config_of: ConfigOf) -> None:
+    def _open_directory(self, directory: LogDirectory, owner: MetaProperties, config_of: ConfigOf) -> None:
         file_system = directory.disk.file_system
         directory.lock()
         meta = read_meta_properties(directory.path)
+        if meta is not None:
+            check_owner(directory.path, meta, owner.cluster_id, owner.node_id)
         if meta is None or not meta.directory_id:
-            if meta is not None:
-                check_owner(directory.path, meta, cluster_id, node_id)
-            meta = MetaProperties(cluster_id, node_id, new_uuid())
+            version = owner.version if meta is None else meta.version
+            meta = replace(owner, directory_id=new_uuid(), version=version)
             write_meta_properties(file_system, directory.path, meta)
-        check_owner(directory.path, meta, cluster_id, node_id)
         directory.directory_id = meta.directory_id
         clean_broker_epoch = read_and_remove_marker(file_system, directory.path)
         directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH if clean_broker_epoch is None else clean_broker_epoch
@@ -334,20 +346,24 @@ class LogManager:
             return  # offline: the callbacks of the writes receive the error
 
     def checkpoint(self) -> None:
-        """Saves recovery points, log start offsets and high watermarks of all directories that are online. Yields."""
+        """Saves recovery points, log start offsets and high watermarks of all directories that are online, in the
+        thread of the disk. Yields."""
         for directory in self.directories:
             if directory.online:
-                self._checkpoint_directory(directory)
+                write_log_checkpoints(directory.write_checkpoint_later, self._logs_in(directory))
+                write_cleaner_offsets(directory.write_checkpoint_later, self._logs_in(directory))
+                write_gaps(directory, self._logs_in(directory), sync=False)
 
     def checkpoint_high_watermarks(self) -> None:
-        """Saves the high watermarks only. Yields."""
+        """Saves the high watermarks only, in the thread of the disk. Yields."""
         for directory in self.directories:
             if directory.online:
-                write_high_watermarks(directory, self._logs_in(directory))
+                write_high_watermarks(directory.write_checkpoint_later, self._logs_in(directory))
 
     def _checkpoint_directory(self, directory: LogDirectory, sync: bool = False) -> None:
         """Yields."""
-        write_log_checkpoints(directory, self._logs_in(directory), sync)
+        write_log_checkpoints(partial(directory.write_checkpoint, sync=sync), self._logs_in(directory))
+        write_cleaner_offsets(directory.write_checkpoint, self._logs_in(directory))
         write_gaps(directory, self._logs_in(directory), sync)
 
     def run_retention(self) -> int:

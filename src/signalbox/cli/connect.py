@@ -139,13 +139,17 @@ def show(listing: Listing, **facts: Any) -> None:
 
 def draw(listing: Listing) -> None:
     """Prints a listing as a table: as wide as the terminal, or as wide as necessary in a pipe."""
+    draw_within(listing, terminal_width())
+
+
+def draw_within(listing: Listing, width: int | None) -> None:
+    """As `draw`, at most `width` columns wide if it is not None: for output that reaches a terminal by a pipe."""
     from signalbox.cli.shell.table import encodes_lines, table_lines
 
     if listing.title:
         say(listing.title)
     ascii_only = not encodes_lines(sys.stdout.encoding)
-    ascii_only = not encodes_lines(sys.stdout.encoding)
-    lines = table_lines(listing.columns, listing.texts(), terminal_width(), ascii_only)
+    lines = table_lines(listing.columns, listing.texts(), width, ascii_only)
     print("\n".join(lines), flush=True)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _POLL_MS = 200
 _POLL_RECORDS = 500
+_LEAVE_MS = 5_000  # for the last commit and LeaveGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,8 @@ async def _read_as_member(
             joined.set()
 
     left = reading.limit
-    async with GroupConsumer(client, GroupConsumerSettings.from_properties(keys)) as consumer:
+    consumer = GroupConsumer(client, GroupConsumerSettings.from_properties(keys))
+    try:
         consumer.subscribe(reading.topics, Joined())
         while left != 0:
             records = await consumer.poll(_POLL_MS, min(_POLL_RECORDS, left or _POLL_RECORDS))
@@ -175,6 +177,8 @@ async def _read_as_member(
                 ends.update(await admin.list_offsets(fresh, LATEST, isolation_level=reading.isolation_level))
                 if _is_at(consumer, {one: ends[one] for one in consumer.assignment}):
                     break
+    finally:
+        await consumer.close(timeout_ms=_LEAVE_MS)
 
 
 def _is_at(consumer: Consumer | GroupConsumer, ends: dict[TopicPartition, int]) -> bool:

@@ -82,7 +82,7 @@ def test_a_member_of_a_group_says_that_the_broker_is_at_its_limit_of_connections
     with Cluster(brokers=1, overrides={"signalbox.audit.enable": "false"}) as limited:
         runner = CliRunner(env={"SIGNALBOX_BOOTSTRAP": limited.bootstrap_servers})
         assert runner.invoke(app, ["topic", "create", "read"]).exit_code == 0
-        assert runner.invoke(app, ["config", "set", "broker:", "max.connections.per.ip=2"]).exit_code == 0
+        assert runner.invoke(app, ["config", "set", "broker:", "max.connections.per.ip=2", "--yes"]).exit_code == 0
         began = time.monotonic()
         result = runner.invoke(app, ["consume", "-t", "read", "-G", "readers"])
         taken_s = time.monotonic() - began

@@ -254,6 +254,7 @@ def test_a_deleted_topic_is_one_warning_until_it_is_back(caplog: pytest.LogCaptu
         partitions.add(frozenset({T1, T2}))
         await partitions.seek(T1, 1)
         await partitions.seek(T2, 1)
+        deleted = coordinator.cluster.topics["t1"]
         await no_longer_in_metadata(coordinator.cluster, consumer, "t1")
         knows_t1 = coordinator.cluster.brokers[1].scripts[ApiKey.OFFSET_COMMIT]
         coordinator_without_t1(coordinator)
@@ -261,9 +262,9 @@ def test_a_deleted_topic_is_one_warning_until_it_is_back(caplog: pytest.LogCaptu
             await partitions.commit_now()
         assert len(caplog.messages) == 1
         coordinator.cluster.brokers[1].scripts[ApiKey.OFFSET_COMMIT] = knows_t1
-        fill(coordinator.cluster, "t1", b"0")
+        coordinator.cluster.topics["t1"] = deleted
         consumer._client.metadata_updater.refresh_soon(["yet another"])
-        await until_true(lambda: "yet another" in consumer._client.view.topics)
+        await until_true(lambda: consumer._client.view.topics["t1"].error_code == Error.NONE)
         await partitions.commit_now()
         await no_longer_in_metadata(coordinator.cluster, consumer, "t1")
         coordinator_without_t1(coordinator)

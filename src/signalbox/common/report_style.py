@@ -27,7 +27,8 @@ th { color: var(--soft); font-weight: 600; } td.ok { color: var(--good); }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 th, td.n, td:is([data-name=api], [data-name=error], [data-name=kind], [data-name=listener], [data-name=plane]) {
   overflow-wrap: normal; }
-figure { margin: 0 0 1rem; background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem; }
+figure { margin: 0 0 1rem; background: var(--card); border: 1px solid var(--line); border-radius: .6rem;
+  padding: 1rem; }
 figcaption { color: var(--soft); font-size: .85rem; margin-top: .4rem; }
 svg { display: block; width: 100%; max-width: 46rem; height: auto; font: 12px system-ui, sans-serif; }
 svg .ink { fill: var(--ink); } svg .soft { fill: var(--soft); } svg .accent { fill: var(--accent); }

@@ -133,7 +133,7 @@ def test_a_broker_at_its_limit_of_connections_is_named(caplog: pytest.LogCapture
         broker = cluster.brokers[1]
         broker.scripts[ApiKey.API_VERSIONS] = lambda request, version: None
         for _ in range(2):
-            with pytest.raises(FurtherConnectionClosed, match="max.connections.per.ip"):
+            with pytest.raises(FurtherConnectionClosed, match=r"max\.connections\.per\.ip"):
                 await pool.get(node, Purpose.FETCH)
         loop = asyncio.get_running_loop()
         assert [str(failure.address) for failure in pool.failing.lasting(loop.time(), 0)] == [str(node.address)]

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import BytesIO
-from pathlib import Path
 from threading import Thread
 from typing import Any
 

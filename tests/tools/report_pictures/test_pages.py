@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from signalbox.common.report_style import REPORT_STYLE
 from tools.report_pictures.pages import ROOT, all_pages
+
+from signalbox.common.report_style import REPORT_STYLE
 
 _WRITES = re.compile(r"<!doctype html>", re.IGNORECASE)
 

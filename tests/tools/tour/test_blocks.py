@@ -135,8 +135,8 @@ _ALL_PAGES = sorted({*_PAGES, *(f"docs/doctor/{page.name}" for page in (_ROOT / 
 
 
 def _unknown(text: str) -> str:
-    """What of a command in a sentence does not exist: a name, an option; "" if all is there. `a|b` are two names; values
-    and names of parameters are not compared."""
+    """What of a command in a sentence does not exist, a name or an option; "" if all is there. `a|b` are two names;
+    values and names of parameters are not compared."""
     command: Any = typer.main.get_command(app)
     takes_value = {**dict.fromkeys(("-h", "--help"), False), **_options(command)}
     words = iter(text.split())

@@ -5,8 +5,8 @@ the audit trail causes are left out, since each event would cause further events
 the audit topic only, follower fetches, AlterPartition. The first two are left out on the inter-broker listener only: a
 client must not avoid the audit trail by naming the audit topic or a replica id.
 
-Left out, too, is a creation of an internal topic that a broker asks for itself when another broker has created it: after
-a start all brokers ask at the same time, and nothing has changed or failed.
+Left out, too, is a creation of a topic that a broker asks for itself when another broker has created it: after a start
+all brokers ask at the same time, and nothing has changed or failed.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _READY = b"\0"
 
 
 class Detached:
-    """The child's side: `ready` lets the command end. `width` is that of the command's terminal, None if it has none."""
+    """The child's side: `ready` lets the command end. `width` is that of the command's terminal; None: it has none."""
 
     def __init__(self, log: Path, width: int | None) -> None:
         self._log = log

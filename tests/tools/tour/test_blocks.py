@@ -2,9 +2,9 @@
 
 Pages of the tours are run completely by `make tour`; some pages have a test of their own. On all others a `properties`
 block has keys that exist with values that are accepted, and a command is one that the command line takes; those of the
-pages on security, tokens, the store and the command line run in `tests/system/cli/test_page_commands.py`, those of the
-page on the pipeline in `tests/system/pipeline/page_runs.py`. A block of `text` and one below a line with "Not run by a
-test" are illustrations. A command inside a sentence has a name and options that exist.
+pages on security, tokens, the store, listeners, TLS, the doctor and the command line run in `tests/system/cli/`, those
+of the page on the pipeline in `tests/system/pipeline/page_runs.py`. A block of `text` and one below a line with "Not
+run by a test" are illustrations. A command inside a sentence has a name and options that exist.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ from signalbox.common.config.properties_file import parse_properties
 from signalbox.configuration.configuration import NODE_CONFIG
 
 _ROOT = Path(__file__).parents[3]
-_PAGES = sorted(["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in (_ROOT / "docs").glob("*.md"))])
+_PAGES = sorted(
+    ["README.md", "CONTRIBUTING.md"]
+    + [str(page.relative_to(_ROOT)) for folder in ("docs", "docs/doctor") for page in (_ROOT / folder).glob("*.md")]
+)
 _TOURS = tomllib.loads((_ROOT / "tools" / "tour" / "tours.toml").read_text())
 _OWN_TESTS = {
     "docs/client.md": "tests/client/test_client_page.py",
@@ -131,7 +134,7 @@ def test_commands_are_taken_by_the_command_line(block: Block, monkeypatch: pytes
 
 
 _SENTENCE_COMMAND = re.compile(r"(?<!`)`signalbox ([^`]+)`(?!`)")
-_ALL_PAGES = sorted({*_PAGES, *(f"docs/doctor/{page.name}" for page in (_ROOT / "docs" / "doctor").glob("*.md"))})
+_INDENTED = re.compile(r"^ *\n {4,}(?![-*] |\d+\. )\S.*$", re.MULTILINE)
 
 
 def _unknown(text: str) -> str:
@@ -167,9 +170,18 @@ def _options(command: Any) -> dict[str, bool]:
     }
 
 
-@pytest.mark.parametrize("page", _ALL_PAGES)
+def _without_blocks(page: str) -> str:
+    return re.sub(r"^ *```.*?^ *```$", "", (_ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", _PAGES)
+def test_no_block_is_made_by_indentation(page: str) -> None:
+    assert _INDENTED.findall(_without_blocks(page)) == [], "no test would see it: put it between three backticks"
+
+
+@pytest.mark.parametrize("page", _PAGES)
 def test_commands_in_sentences_exist(page: str) -> None:
-    text = re.sub(r"^ *```.*?^ *```$", "", (_ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    text = _without_blocks(page)
     found = {command: _unknown(command.replace("\n", " ")) for command in _SENTENCE_COMMAND.findall(text)}
     assert {command: unknown for command, unknown in found.items() if unknown} == {}
 

@@ -39,6 +39,7 @@ Api = TypeVar("Api")
 
 TIMEOUT_MS = 10_000
 CONNECT_TIMEOUT_MS = 3_000
+NEW_TOPIC_MS = 1_000  # a topic that no broker knows for so long does not exist: a person waits for the answer
 
 
 def __getattr__(name: str) -> Any:
@@ -111,6 +112,7 @@ def client_settings(timeout_ms: int = TIMEOUT_MS) -> ClientSettings:
         "client.id": "signalbox-cli",
         "default.api.timeout.ms": str(timeout_ms),
         "socket.connection.setup.timeout.ms": str(min(CONNECT_TIMEOUT_MS, timeout_ms)),
+        "topic.metadata.propagation.max.ms": str(NEW_TOPIC_MS),
     }
     properties = {**defaults, **client_properties(), "bootstrap.servers": shared().bootstrap}
     return ClientSettings.from_properties(properties)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signalbox.cli.connect import client_properties, fail, pairs, run_client
+from signalbox.cli.connect import client_properties, fail, run_client
 from signalbox.cli.records.record_format import DEFAULT_FORMAT, compile_format, record_as_json
 from signalbox.cli.shell.shared_options import shared
 
@@ -95,7 +95,9 @@ def consume(
 
     Example: signalbox consume -t users -o -10 -e -f '%t %p %o %k=%s %h %T\\n'
     """
+    from signalbox.cli.records.property_keys import property_values
     from signalbox.cli.records.start_offsets import parse_start
+    from signalbox.client.application_rows import CONSUMER_CONFIG
 
     if group is not None and (partition or offset is not None):
         fail("--group reads all partitions from the group's offsets: --partition and --offset do not apply", code=2)
@@ -104,7 +106,7 @@ def consume(
         render = record_as_json if shared().as_json else compile_format(output, null.encode() if null else None)
     except ValueError as error:
         fail(str(error), code=2)
-    keys = {**client_properties(), **pairs(properties, "--property")}
+    keys = {**client_properties(), **property_values(properties, CONSUMER_CONFIG)}
     if read_committed:
         keys["isolation.level"] = "read_committed"
     reading = Reading(topic, partition or [], start, max_messages, exit_at_end, keys)

@@ -16,6 +16,7 @@ from signalbox.doctor.report.svg_picture import svg_picture
 from signalbox.doctor.report.text_report import summary
 
 _STYLE = f"""{REPORT_STYLE}
+td[data-name=code] {{ overflow-wrap: normal; }}
 .error {{ color: var(--warm); }} .unknown {{ color: var(--unsure); }} .notice {{ color: var(--soft); }}
 svg {{ max-width: none; font: 12px monospace; }} svg + .narrow {{ display: none; }}
 @media (max-width: 60rem) {{ svg {{ display: none; }} svg + .narrow {{ display: block; }} }}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from signalbox.client.admin_apis.admin_call import AdminResult
     from signalbox.client.client_settings import ClientSettings
     from signalbox.client.cluster_client import ClusterClient
+    from signalbox.common.config.config_table import ConfigTable
 
     console: Console
     errors: Console
@@ -190,6 +191,21 @@ def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
         if not equals or not key:
             fail(f"{option} takes key=value, not {text!r}", code=2)
         values[key] = value
+    return values
+
+
+def property_values(texts: list[str] | None, table: ConfigTable, *others: str) -> dict[str, str]:
+    """`key=value` texts as a dict. A key that is not in the table, nor one of `others`, ends the command, with the key
+    that may be meant."""
+    from difflib import get_close_matches
+
+    values = pairs(texts, "--property")
+    names = [*others, *(row.name for row in table)]
+    for key in values:
+        if key not in names:
+            near = get_close_matches(key, names, 1, 0.8)
+            remedy = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(sorted(names))}."
+            fail(f"--property {key}: no such key: {remedy} --command-config has those of the connection.", code=2)
     return values
 
 

@@ -36,7 +36,7 @@ def test_a_connection_that_is_closed_beside_others_is_at_a_limit() -> None:
     [
         (closed(), 0),
         (ConnectFailed(HERE, "api-versions", "no answer within 100 ms"), 2),
-        (ConnectFailed(HERE, "tcp", "refused"), 2),
+        (ConnectFailed(HERE, "tcp", "no route"), 2),
         (ConnectFailed(HERE, "tls", "certificate verify failed"), 2),
         (PeerBroke(HERE, "frame", "not Kafka"), 2),
     ],

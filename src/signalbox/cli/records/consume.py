@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signalbox.cli.connect import client_properties, fail, run_client
+from signalbox.cli.connect import client_properties, fail, property_values, run_client
 from signalbox.cli.records.record_format import DEFAULT_FORMAT, compile_format, record_as_json
 from signalbox.cli.shell.shared_options import shared
 
@@ -95,7 +95,6 @@ def consume(
 
     Example: signalbox consume -t users -o -10 -e -f '%t %p %o %k=%s %h %T\\n'
     """
-    from signalbox.cli.records.property_keys import property_values
     from signalbox.cli.records.start_offsets import parse_start
     from signalbox.client.application_rows import CONSUMER_CONFIG
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from signalbox.cli.connect import client_properties, fail, pairs, run_client, tell
+from signalbox.cli.connect import client_properties, fail, pairs, property_values, run_client, tell
 
 if TYPE_CHECKING:
     import asyncio
@@ -107,7 +107,6 @@ def produce(
 
     Example: signalbox produce -t users -K : -Z users
     """
-    from signalbox.cli.records.property_keys import property_values
     from signalbox.cli.shell.instants import instant_ms
     from signalbox.client.application_rows import PRODUCER_CONFIG
 

@@ -48,8 +48,10 @@ def up(
     port: Annotated[
         int,
         typer.Option(
+            min=0,
+            max=65_535,
             help="First port: three per broker (CLIENT, REPLICATION, CONTROL), one per controller, then a metrics page"
-            " per node; 0: free ports."
+            " per node; 0: free ports.",
         ),
     ] = 19092,
     topic: Annotated[

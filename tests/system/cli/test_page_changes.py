@@ -1,4 +1,4 @@
-"""The commands of the pages on listeners and TLS, which change a running broker, and those of the doctor's page."""
+"""The commands of the pages on listeners, TLS and quotas, which change a running broker, and those of the doctor's."""
 
 from __future__ import annotations
 
@@ -69,3 +69,12 @@ def test_doctor(tmp_path: Path) -> None:
                 command = command.replace(name, address)
             assert "all right" in shell.run(command)
     assert (tmp_path / "doctor.html").read_text().endswith("</html>\n")
+
+
+def test_quotas(tmp_path: Path) -> None:
+    with Cluster(brokers=1, overrides={"signalbox.audit.enable": "false"}) as cluster:
+        shell = PageShell(tmp_path, SIGNALBOX_BOOTSTRAP=cluster.bootstrap_servers)
+        printed = [shell.run(command) for command in commands_of("docs/quotas.md")]
+        assert "producer_byte_rate" not in shell.run("signalbox quota describe --user alice")
+    assert printed[0] == "client-id=<default>,user=alice: changed\n"
+    assert "1048576" in printed[1]

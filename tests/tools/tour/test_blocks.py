@@ -2,9 +2,10 @@
 
 Pages of the tours are run completely by `make tour`; some pages have a test of their own. On all others a `properties`
 block has keys that exist with values that are accepted, and a command is one that the command line takes; those of the
-pages on security, tokens, the store, listeners, TLS, the doctor, quotas and the command line run in `tests/system/cli/`, those
-of the page on the pipeline in `tests/system/pipeline/page_runs.py`. A block of `text` and one below a line with "Not
-run by a test" are illustrations. A command inside a sentence has a name and options that exist.
+pages on security, tokens, the store, listeners, TLS, the doctor, quotas and the command line run in
+`tests/system/cli/`, those of the page on the pipeline in `tests/system/pipeline/page_runs.py`. A block of `text` and
+one below a line with "Not run by a test" are illustrations. A command inside a sentence has a name and options that
+exist.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _TOURS = tomllib.loads((_ROOT / "tools" / "tour" / "tours.toml").read_text())
 _OWN_TESTS = {
     "docs/client.md": "tests/client/test_client_page.py",
     "docs/authentication.md": "tests/wiring/test_authentication_page.py",
-    "docs/testing-your-client.md": "examples/testkit/test_12_drill.py",
+    "docs/testing-your-client.md": "tests/system/cli/test_page_drill.py",
 }
 _BESIDE = {"echo", "export", "seq", "source"}  # programs of the shell that stand around ours
 _COMMANDS = {"sh", "console", ""}

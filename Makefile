@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security pipeline-page
 .PHONY: dist dist-test pythons
 .DEFAULT_GOAL := help
 
@@ -62,6 +62,9 @@ interop-security: $(STAMP)  ## every security protocol and mechanism with every 
 
 pipeline-security: $(STAMP)  ## Spark reads through TLS, client certificates and each login, in both profiles (5 minutes)
 	$(BIN)/python -m pytest tests/system/pipeline/secured_runs.py
+
+pipeline-page: $(STAMP)  ## every command of docs/pipeline.md, in its order (Spark: some minutes)
+	$(BIN)/python -m pytest tests/system/pipeline/page_runs.py
 
 ecosystem: $(STAMP)  ## exactly-once programs of other projects while brokers are killed (needs mvn and Java): ONLY=name
 	$(BIN)/python -m tests.system.ecosystem $(ONLY)

@@ -7,7 +7,7 @@ from signalbox.cli.demo.page_parts import definitions, section, table, tiles
 
 def test_a_cell_names_its_column_for_narrow_screens() -> None:
     text = table([{"p50_us": 1500.0, "api": "CREATE_TOPICS", "client_id": "<b>"}])
-    assert "<th>p50 ms</th><th>api</th><th>client id</th>" in text
+    assert "<th class='n'>p50 ms</th><th>api</th><th>client id</th>" in text
     assert "<td class='n' data-name='p50 ms'><span>1.50</span></td>" in text
     assert "<td data-name='api'><span>CreateTopics</span></td>" in text
     assert "<span>&lt;b&gt;</span>" in text
@@ -18,7 +18,7 @@ def test_columns_that_a_row_lacks_are_empty() -> None:
 
 
 def test_no_rows() -> None:
-    assert table([]) == "<p class='lead'>None.</p>"
+    assert table([]) == "<p class='soft'>None.</p>"
 
 
 def test_text_is_escaped_everywhere() -> None:

@@ -16,8 +16,7 @@ from signalbox import __version__
 from signalbox.cli.demo.charts import bars, quantile_dots
 from signalbox.cli.demo.failover_timeline import BIN_S, failover_timeline
 from signalbox.cli.demo.loaded_latency import latency_caption, recorded_caption, recorded_rows
-from signalbox.cli.demo.page_parts import PASSED, definitions, figure, section, table, tiles
-from signalbox.cli.demo.page_style import STYLE
+from signalbox.cli.demo.page_parts import PASSED, STYLE, definitions, figure, section, table, tiles
 from signalbox.cli.demo.stage import Stage
 from signalbox.cli.demo.swap_picture import swap_caption, swap_picture
 from signalbox.cli.demo.wording import counted
@@ -61,7 +60,7 @@ def _header(stage: Stage, figures: dict[str, Any]) -> list[str]:
     return [
         "<h1>Signalbox: demo report</h1>",
         f"<p class='pass'>{PASSED} {counted(len(stage.checks), 'check')} passed, 0 failed</p>",
-        "<p class='lead'>Three brokers, real clients, two swapped addresses, one killed controller, Spark tables.</p>",
+        "<p class='soft'>Three brokers, real clients, two swapped addresses, one killed controller, Spark tables.</p>",
         definitions(
             [
                 ("Date", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"),
@@ -100,7 +99,7 @@ def _pictures(stage: Stage) -> list[str]:
             " and a queue of their own; these are round trips of ApiVersions there.",
         ),
         figure(quantile_dots(latency), latency_caption(latency)),
-        f"<p class='lead'>{escape(recorded_caption())}</p>",
+        f"<p class='soft'>{escape(recorded_caption())}</p>",
         table(recorded_rows()),
         *section(
             "Two swapped addresses",

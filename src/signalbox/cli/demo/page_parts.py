@@ -7,13 +7,23 @@ from html import escape
 from typing import Any
 
 from signalbox.cli.demo.wording import api_name, plain
+from signalbox.common.report_style import REPORT_STYLE
 
 PASSED = "✓"
+
+STYLE = f"""{REPORT_STYLE}
+.pass {{ color: var(--good); font-weight: 600; }}
+dl {{ display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: 0 0 1.5rem; font-size: .88rem; }}
+dt {{ color: var(--soft); }} dd {{ margin: 0; }}
+@media (min-width: 60.01rem) {{ .tiles {{ grid-template-columns: repeat(4, 1fr); }} }}
+.band {{ fill: var(--band); }} .box {{ fill: var(--card); stroke: var(--soft); }} .grid {{ stroke: var(--line); }}
+.path {{ stroke: var(--soft); stroke-dasharray: 5 5; }} .swapped {{ stroke: var(--warm); stroke-width: 2.5; }}
+"""
 
 
 def section(title: str, meaning: str) -> tuple[str, str]:
     """A heading and the sentence that says what the section's figures mean."""
-    return f"<h2>{escape(title)}</h2>", f"<p class='lead'>{escape(meaning)}</p>"
+    return f"<h2>{escape(title)}</h2>", f"<p class='soft'>{escape(meaning)}</p>"
 
 
 def tiles(entries: Iterable[tuple[str, str]]) -> str:
@@ -37,9 +47,9 @@ def figure(svg: str, caption: str) -> str:
 def table(rows: Sequence[dict[str, Any]], columns: Sequence[str] | None = None) -> str:
     """A table of `columns` (those of the first row if None); each cell names its column, for narrow screens."""
     if not rows:
-        return "<p class='lead'>None.</p>"
+        return "<p class='soft'>None.</p>"
     names = columns or tuple(rows[0])
-    head = "".join(f"<th>{escape(_heading(name))}</th>" for name in names)
+    head = "".join(f"<th{_kind(rows[0].get(name))}>{escape(_heading(name))}</th>" for name in names)
     body = "".join("<tr>" + "".join(_cell(name, row.get(name)) for name in names) + "</tr>" for row in rows)
     return f"<table><tr class='head'>{head}</tr>{body}</table>"
 
@@ -49,10 +59,13 @@ def _heading(name: str) -> str:
 
 
 def _cell(name: str, value: Any) -> str:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
     if name.endswith("_us") and isinstance(value, int | float):
         text = f"{value / 1000:,.2f}"
     else:
         text = plain(api_name(str(value)) if name == "api" else value)
-    kind = " class='n'" if number else " class='ok'" if value == PASSED else ""
-    return f"<td{kind} data-name='{escape(_heading(name), quote=True)}'><span>{escape(text)}</span></td>"
+    return f"<td{_kind(value)} data-name='{escape(_heading(name), quote=True)}'><span>{escape(text)}</span></td>"
+
+
+def _kind(value: Any) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return " class='n'" if number else " class='ok'" if value == PASSED else ""

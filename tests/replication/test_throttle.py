@@ -43,7 +43,7 @@ def values(**changes: int) -> dict[str, Any]:
 
 
 def throttles(clock: ManualClock, **changes: int) -> Throttles:
-    made = Throttles.of(1, clock.monotonic, MoveThrottle(clock.monotonic, lambda *_: None))
+    made = Throttles.of(1, clock.monotonic, MoveThrottle(clock.monotonic))
     made.apply_rates(values(**changes))
     return made
 

@@ -38,9 +38,7 @@ class Replicas:
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.fetchers = self
-        self.throttles = Throttles.of(
-            1, SystemClock().monotonic, MoveThrottle(SystemClock().monotonic, lambda *_: None)
-        )
+        self.throttles = Throttles.of(1, SystemClock().monotonic, MoveThrottle(SystemClock().monotonic))
 
     def resize(self, num_fetchers: int) -> None:
         self.calls.append(f"{num_fetchers} fetchers")

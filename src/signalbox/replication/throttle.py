@@ -20,6 +20,11 @@ log = logging.getLogger(__name__)
 
 LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 MOVE_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+_WINDOW = "replication.quota.window.num", "replication.quota.window.size.seconds"
+_MOVE_WINDOW = (
+    "alter.log.dirs.replication.quota.window.num",
+    "alter.log.dirs.replication.quota.window.size.seconds",
+)
 LEADER_REPLICAS, FOLLOWER_REPLICAS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 
 _ALL = "*"
@@ -96,16 +101,12 @@ class Throttles:
 
     def apply_rates(self, values: Mapping[str, Value]) -> None:
         """Apply the broker's configs."""
-        rates = ((self.leader, LEADER_RATE, ""), (self.follower, FOLLOWER_RATE, ""))
-        for throttle, key, prefix in (*rates, (self.moves, MOVE_RATE, "alter.log.dirs.")):
-            windows, size_seconds, rate = (
-                int(str(values[name]))
-                for name in (
-                    f"{prefix}replication.quota.window.num",
-                    f"{prefix}replication.quota.window.size.seconds",
-                    key,
-                )
-            )
+        for throttle, key, window in (
+            (self.leader, LEADER_RATE, _WINDOW),
+            (self.follower, FOLLOWER_RATE, _WINDOW),
+            (self.moves, MOVE_RATE, _MOVE_WINDOW),
+        ):
+            rate, windows, size_seconds = (int(str(values[name])) for name in (key, *window))
             throttle.set_rate(rate, float(max((windows - 1) * size_seconds, 1)))
 
     def apply_topic(self, topic: str, configs: Mapping[str, str]) -> None:

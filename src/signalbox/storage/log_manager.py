@@ -13,8 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from signalbox.common.clock import Clock
-from signalbox.common.config.config_table import ConfigFault
-from signalbox.common.config.start_error import StartError, reason
+from signalbox.common.config.start_error import StartError
 from signalbox.common.cooperative_task import no_yield, yield_if_due, yielding
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid, partition_list
 from signalbox.common.metrics import Metrics, NullMetrics
@@ -23,17 +22,18 @@ from signalbox.storage.directories.log_directory import (
     UNKNOWN_BROKER_EPOCH,
     LogDirectory,
     read_and_remove_marker,
+    too_many_files,
+    unusable,
     write_marker,
 )
 from signalbox.storage.directories.log_moves import LogMoves
 from signalbox.storage.directories.meta_properties import (
     OF_KRAFT,
     MetaProperties,
-    check_owner,
-    read_meta_properties,
+    claim_directory,
     write_meta_properties,
 )
-from signalbox.storage.directories.move_throttle import CallLater, MoveThrottle
+from signalbox.storage.directories.move_throttle import MoveThrottle
 from signalbox.storage.directories.partition_folders import read_topic_id, write_topic_id
 from signalbox.storage.files.background import Background, InlineBackground
 from signalbox.storage.files.file_names import (
@@ -65,7 +65,7 @@ ConfigOf = Callable[[str], LogConfig]
 
 
 class LogManager:
-    """`on_offline` is called once for every log directory that fails. `call_later`: for moves that are throttled."""
+    """`on_offline` is called once for every log directory that fails."""
 
     def __init__(
         self,
@@ -75,7 +75,6 @@ class LogManager:
         background: Background | None = None,
         on_offline: Callable[[LogDirectory], None] = lambda directory: None,
         metrics: Metrics | None = None,
-        call_later: CallLater = lambda delay_ms, resume: None,
     ) -> None:
         self._clock = clock
         self._background = background or InlineBackground()
@@ -87,7 +86,7 @@ class LogManager:
             directory.correct_checkpoints = partial(self._correct_checkpoints, directory)
         self._metrics = LogMetrics(metrics or NullMetrics(), self.directories)
         self._logs: dict[TopicPartition, Log] = {}
-        self.moves = LogMoves(self._logs, self.directories, self._on_moved, MoveThrottle(clock.monotonic, call_later))
+        self.moves = LogMoves(self._logs, self.directories, self._on_moved, MoveThrottle(clock.monotonic))
 
     # -- start and close ----------------------------------------------------------------------------------------
 
@@ -115,29 +114,23 @@ class LogManager:
                 self._open_directory(directory, owner, config_of)
             except OSError as error:
                 if is_out_of_descriptors(error):
-                    raise StartError([_too_many_files(directory, error)]) from error
+                    raise StartError([too_many_files(directory, error)]) from error
                 failed[directory] = error
             except OutOfDescriptors as error:
-                raise StartError([_too_many_files(directory, error)]) from error
+                raise StartError([too_many_files(directory, error)]) from error
             except KafkaError as error:
                 if error.error != Error.KAFKA_STORAGE_ERROR:
                     raise
         # A directory that goes offline is logged and reported. If no directory is left, only the StartError reports it.
         if all(directory in failed or not directory.online for directory in self.directories):
-            raise StartError([_unusable(directory, failed.get(directory)) for directory in self.directories])
+            raise StartError([unusable(directory, failed.get(directory)) for directory in self.directories])
         for directory, cause in failed.items():
             directory.fail(cause, "opening it")
 
     def _open_directory(self, directory: LogDirectory, owner: MetaProperties, config_of: ConfigOf) -> None:
         file_system = directory.disk.file_system
         directory.lock()
-        meta = read_meta_properties(directory.path)
-        if meta is not None:
-            check_owner(directory.path, meta, owner.cluster_id, owner.node_id)
-        if meta is None or not meta.directory_id:
-            version = owner.version if meta is None else meta.version
-            meta = replace(owner, directory_id=new_uuid(), version=version)
-            write_meta_properties(file_system, directory.path, meta)
+        meta = claim_directory(file_system, directory.path, owner)
         directory.directory_id = meta.directory_id
         clean_broker_epoch = read_and_remove_marker(file_system, directory.path)
         directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH if clean_broker_epoch is None else clean_broker_epoch
@@ -404,13 +397,3 @@ def _retire_folder(log: Log, directory: LogDirectory, folder: str) -> None:
 
 def _epoch_and_end_offset(log: Log) -> tuple[int, int]:
     return log.last_leader_epoch, log.log_end_offset
-
-
-def _unusable(directory: LogDirectory, error: OSError | None) -> ConfigFault:
-    problem = f"cannot be used: {directory.offline_reason if error is None else reason(error)}"
-    return ConfigFault("log.dirs", directory.path, problem, "Name a folder that this broker can create and write to")
-
-
-def _too_many_files(directory: LogDirectory, error: OSError | OutOfDescriptors) -> ConfigFault:
-    problem = f"not all of its files can be opened: {reason(error)}"
-    return ConfigFault("log.dirs", directory.path, problem, "Raise the limit of open files (ulimit -n)")

@@ -73,15 +73,7 @@ def build_replication(
     spare = SpareDescriptors()
     log_dir_failures = LogDirFailures(context.store, config.node_id, context.runtime.fail)
     deadlines = Deadlines(context.clock, loop, context.scheduler.slice_s)
-    logs = LogManager(
-        config["log.dirs"] or [config["log.dir"]],
-        RealFileSystem(spare),
-        context.clock,
-        ThreadBackground(loop.call_soon_threadsafe),
-        log_dir_failures,
-        context.metrics,
-        deadlines.add,
-    )
+    logs = _log_manager(context, spare, log_dir_failures, deadlines)
     leadership = CoordinatorLeadership(OFFSETS_TOPIC)
     transaction_leadership = CoordinatorLeadership(TRANSACTIONS_TOPIC)
     recent_disconnects = RecentDisconnects(context.cache, context.clock)
@@ -134,14 +126,30 @@ def build_replication(
         transactions=transactions,
         log_dir_failures=log_dir_failures,
         recent_disconnects=recent_disconnects,
-        start_logs=partial(
-            logs.start,
-            context.cluster_id,
-            config.node_id,
-            configs.log_config,
-            meta_version=OF_ZOOKEEPER if is_on_zookeeper(config.values) else OF_KRAFT,
-        ),
+        start_logs=_start_of_logs(context, logs, configs),
     )
+
+
+def _log_manager(
+    context: NodeContext, spare: SpareDescriptors, failures: LogDirFailures, deadlines: Deadlines
+) -> LogManager:
+    config, loop = context.config, asyncio.get_running_loop()
+    logs = LogManager(
+        config["log.dirs"] or [config["log.dir"]],
+        RealFileSystem(spare),
+        context.clock,
+        ThreadBackground(loop.call_soon_threadsafe),
+        failures,
+        context.metrics,
+    )
+    logs.moves.throttle.call_later = deadlines.add
+    return logs
+
+
+def _start_of_logs(context: NodeContext, logs: LogManager, configs: TopicConfigView) -> Callable[[], None]:
+    config = context.config
+    version = OF_ZOOKEEPER if is_on_zookeeper(config.values) else OF_KRAFT
+    return partial(logs.start, context.cluster_id, config.node_id, configs.log_config, meta_version=version)
 
 
 def _follow_configs(context: NodeContext, replicas: ReplicaManager) -> None:

@@ -92,3 +92,6 @@ def test_a_fault_of_the_disk(made: Checkpoints) -> None:
     made.disk.fail("rename")
     with pytest.raises(OSError):
         work()
+    made.disk.heal()
+    made.files.write(NAME, {A: 1}, sync=False)
+    assert made.stored == {A: 1}, "the same content is written again"

@@ -81,13 +81,8 @@ class BrokerLogs:
 
     def _opened(self) -> LogManager:
         paths = [self.path("a"), self.path("b")]
-        logs = LogManager(
-            paths,
-            self.file_system,
-            self.clock,
-            self.background,
-            call_later=lambda _, resume: self.later.append(resume),
-        )
+        logs = LogManager(paths, self.file_system, self.clock, self.background)
+        logs.moves.throttle.call_later = lambda _, resume: self.later.append(resume)
         logs.start("cluster-a", 1, lambda topic: SMALL_SEGMENTS)
         return logs
 
@@ -172,42 +167,6 @@ def test_a_reader_keeps_what_it_holds(broker_logs: BrokerLogs) -> None:
     assert broker_logs.folders("a") == []
     now = broker_logs.log.read(0, 1 << 20)
     assert bytes(held.records.read()) == bytes(now.records.read())  # type: ignore[union-attr]
-
-
-def test_a_throttled_move_goes_on_when_its_bytes_are_paid(broker_logs: BrokerLogs) -> None:
-    for _ in range(40):
-        append(broker_logs.log, batch(5))
-    broker_logs.logs.moves.throttle.set_rate(1_000, 1)
-    broker_logs.move()
-    rounds = 0
-    while list(broker_logs.logs.moves):
-        copied = broker_logs.background.resume()
-        if broker_logs.later:
-            assert not broker_logs.background.jobs
-            broker_logs.clock.advance(1_000)
-            broker_logs.later.pop()()
-            rounds += 1
-        else:
-            assert copied
-    assert rounds >= broker_logs.log.size_bytes // 1_000 - 1
-    assert broker_logs.log.body.directory.path == broker_logs.path("b")
-    assert len(values(broker_logs.log)) == 200
-
-
-def test_a_waiting_move_is_cancelled(broker_logs: BrokerLogs) -> None:
-    for _ in range(40):
-        append(broker_logs.log, batch(5))
-    broker_logs.logs.moves.throttle.set_rate(0, 1)
-    broker_logs.move()
-    while not broker_logs.later:
-        assert broker_logs.background.resume()
-    [resume] = broker_logs.later
-    broker_logs.logs.moves.cancel(TP)
-    broker_logs.later.clear()
-    resume()
-    assert broker_logs.later == []
-    broker_logs.end()
-    assert (broker_logs.folders("a"), broker_logs.folders("b")) == (["flights-0"], [])
 
 
 def test_progress_of_a_move(broker_logs: BrokerLogs) -> None:

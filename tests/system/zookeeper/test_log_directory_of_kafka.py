@@ -1,4 +1,4 @@
-"""One log directory, in turn of Apache Kafka 3.9, of Signalbox, and of Kafka again, over one ZooKeeper (SPEC D2):
+"""One log directory that Apache Kafka 3.9 and Signalbox use alternately, over one ZooKeeper (SPEC D2):
 batches of every codec, committed and aborted transactions, a compacted topic, offsets of a group."""
 
 from __future__ import annotations
@@ -79,13 +79,13 @@ def write(bootstrap: str, run: str) -> None:
         assert producer.flush(60) == 0
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": _TRANSACTIONAL_ID})
     producer.init_transactions(60)
-    for outcome in ("committed", "aborted"):
+    for end in ("committed", "aborted"):
         producer.begin_transaction()
         for number in range(20):
-            producer.produce(_MIXED, key=f"{run}-{outcome}-{number}", value=bytes(1_000), partition=number % 2)
-            producer.produce(_COMPACTED, key=f"key-{number}", value=f"{run}-{outcome}")
+            producer.produce(_MIXED, key=f"{run}-{end}-{number}", value=bytes(1_000), partition=number % 2)
+            producer.produce(_COMPACTED, key=f"key-{number}", value=f"{run}-{end}")
         assert producer.flush(60) == 0
-        if outcome == "committed":
+        if end == "committed":
             producer.commit_transaction(60)
         else:
             producer.abort_transaction(60)
@@ -112,10 +112,10 @@ def read(bootstrap: str, topic: str, isolation: str) -> Rows:
         while open_partitions:
             message = consumer.poll(60)
             assert message is not None, "no record and no end for a minute"
-            if message.error() is None:
-                rows.append((message.partition(), message.offset(), message.key().decode()))
-            elif message.error().code() == KafkaError._PARTITION_EOF:
-                open_partitions.discard(message.partition())
+            if (error := message.error()) is None:
+                rows.append((message.partition() or 0, message.offset() or 0, (message.key() or b"").decode()))
+            elif error.code() == KafkaError._PARTITION_EOF:
+                open_partitions.discard(message.partition() or 0)
     finally:
         consumer.close()
     return sorted(rows)
@@ -136,9 +136,10 @@ def latest(bootstrap: str) -> dict[str, str]:
         while True:
             message = consumer.poll(60)
             assert message is not None, "no record and no end for a minute"
-            if message.error() is None and message.key().startswith(b"key-"):
-                values[message.key().decode()] = message.value().decode()
-            elif message.error() is not None and message.error().code() == KafkaError._PARTITION_EOF:
+            key, value, error = message.key() or b"", message.value() or b"", message.error()
+            if error is None and key.startswith(b"key-"):
+                values[key.decode()] = value.decode()
+            elif error is not None and error.code() == KafkaError._PARTITION_EOF:
                 break
     finally:
         consumer.close()
@@ -169,28 +170,28 @@ def cleaned_to(folder: Path) -> int:
     return next((int(row[2]) for row in rows if row[:1] == [_COMPACTED]), 0)
 
 
-def test_kafka_and_signalbox_take_turns_on_a_log_directory(tmp_path: Path) -> None:
+def test_kafka_and_signalbox_use_a_log_directory_alternately(tmp_path: Path) -> None:
     provision.zookeeper()
     seen: dict[str, Rows] = {}
     cleaned = 0
     with ensemble(tmp_path / "ensemble") as (server,):
-        connect = f"{server.address}/turns"
-        for turn, run in enumerate(("kafka", "signalbox", "kafka-again", "signalbox-again")):
-            broker = kafka(tmp_path, connect) if run.startswith("kafka") else signalbox(tmp_path, connect, turn)
+        connect = f"{server.address}/alternate"
+        for before, run in enumerate(("kafka", "signalbox", "kafka-again", "signalbox-again")):
+            broker = kafka(tmp_path, connect) if run.startswith("kafka") else signalbox(tmp_path, connect, before)
             with broker as bootstrap:
-                if not turn:
+                if not before:
                     create_topics(bootstrap)
                 else:
                     assert {name: read(bootstrap, _MIXED, name) for name in seen} == seen, f"{run} reads what was there"
-                    until(lambda at=bootstrap, offset=10 * turn: committed(at) == offset, "the offset of the group")  # type: ignore[misc]
+                    until(lambda at=bootstrap, offset=10 * before: committed(at) == offset, "the offset of the group")  # type: ignore[misc]
                 write(bootstrap, run)
-                commit(bootstrap, 10 * (turn + 1))
+                commit(bootstrap, 10 * (before + 1))
                 seen = {name: read(bootstrap, _MIXED, name) for name in ("read_committed", "read_uncommitted")}
                 keys = [key for _, _, key in seen["read_committed"]]
-                assert len(keys) == len(set(keys)) == (turn + 1) * (40 * len(_CODECS) + 20)
-                assert len(seen["read_uncommitted"]) == len(keys) + 20 * (turn + 1)
+                assert len(keys) == len(set(keys)) == (before + 1) * (40 * len(_CODECS) + 20)
+                assert len(seen["read_uncommitted"]) == len(keys) + 20 * (before + 1)
                 assert latest(bootstrap) == {f"key-{number}": f"{run}-committed" for number in range(20)}
-                before = cleaned
-                until(lambda low=before: cleaned_to(tmp_path) > low, f"a compaction by {run}")  # type: ignore[misc]
+                least = cleaned
+                until(lambda low=least: cleaned_to(tmp_path) > low, f"a compaction by {run}")  # type: ignore[misc]
                 cleaned = cleaned_to(tmp_path)
                 assert latest(bootstrap) == {f"key-{number}": f"{run}-committed" for number in range(20)}

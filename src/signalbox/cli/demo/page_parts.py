@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
+from io import StringIO
 from typing import Any
 
 from signalbox.cli.demo.wording import api_name, plain
@@ -12,6 +15,7 @@ from signalbox.common.report_style import REPORT_STYLE
 PASSED = "✓"
 
 STYLE = f"""{REPORT_STYLE}
+a {{ color: var(--accent); }} p.csv {{ margin: -.6rem 0 1rem; font-size: .85rem; }}
 .pass {{ color: var(--good); font-weight: 600; }}
 dl {{ display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: 0 0 1.5rem; font-size: .88rem; }}
 dt {{ color: var(--soft); }} dd {{ margin: 0; }}
@@ -52,6 +56,20 @@ def table(rows: Sequence[dict[str, Any]], columns: Sequence[str] | None = None) 
     head = "".join(f"<th{_kind(rows[0].get(name))}>{escape(_heading(name))}</th>" for name in names)
     body = "".join("<tr>" + "".join(_cell(name, row.get(name)) for name in names) + "</tr>" for row in rows)
     return f"<table><tr class='head'>{head}</tr>{body}</table>"
+
+
+def csv_link(file_name: str, rows: Sequence[dict[str, Any]]) -> str:
+    """A link to all of `rows` with all their columns as a CSV file, which is inside the page; "" without rows."""
+    if not rows:
+        return ""
+    text = StringIO()
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    data = b64encode(text.getvalue().encode()).decode()
+    name = escape(file_name, quote=True)
+    link = f"<a download='{name}' href='data:text/csv;charset=utf-8;base64,{data}'>{name}</a>"
+    return f"<p class='csv'>All {len(rows):,} rows: {link}</p>"
 
 
 def _heading(name: str) -> str:

@@ -63,8 +63,13 @@ class DirectoryCheckpoints:
 
         def replace() -> None:
             with self._lock:
-                if self._numbers[name] == number:
+                if self._numbers[name] != number:
+                    return
+                try:
                     replace_file(self._file_system, self._path(name), data, sync)
+                except OSError:
+                    self._given.pop(name, None)  # the same content is written again
+                    raise
 
         return replace
 

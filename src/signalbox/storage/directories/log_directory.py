@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from signalbox.common.clock import Clock
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.start_error import reason
 from signalbox.common.cooperative_task import no_yield
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
@@ -217,3 +219,15 @@ def write_marker(file_system: FileSystem, log_dir: str, broker_epoch: int) -> No
     """Writes the marker: everything in the directory is complete."""
     content = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
     replace_file(file_system, os.path.join(log_dir, CLEAN_SHUTDOWN_FILE), content.encode(), sync=True)
+
+
+def unusable(directory: LogDirectory, error: OSError | None) -> ConfigFault:
+    """The reason why a start without this directory fails."""
+    problem = f"cannot be used: {directory.offline_reason if error is None else reason(error)}"
+    return ConfigFault("log.dirs", directory.path, problem, "Name a folder that this broker can create and write to")
+
+
+def too_many_files(directory: LogDirectory, error: OSError | OutOfDescriptors) -> ConfigFault:
+    """The reason why a start fails whose logs need more file descriptors than there are."""
+    problem = f"not all of its files can be opened: {reason(error)}"
+    return ConfigFault("log.dirs", directory.path, problem, "Raise the limit of open files (ulimit -n)")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.properties_file import parse_properties
 from signalbox.common.config.start_error import StartError
-from signalbox.common.ids import uuid_bytes, uuid_text
+from signalbox.common.ids import new_uuid, uuid_bytes, uuid_text
 from signalbox.storage.files.file_names import META_PROPERTIES_FILE
 from signalbox.storage.files.file_system import FileSystem, replace_file
 
@@ -85,6 +85,20 @@ def write_meta_properties(file_system: FileSystem, log_dir: str, meta: MetaPrope
         f"{_NODE_ID_KEYS[meta.version]}={meta.node_id}\nversion={meta.version}\n"
     )
     replace_file(file_system, os.path.join(log_dir, META_PROPERTIES_FILE), text.encode())
+
+
+def claim_directory(file_system: FileSystem, log_dir: str, owner: MetaProperties) -> MetaProperties:
+    """The properties of a log directory, which belongs to `owner` from now on if it is new. MetaPropertiesFault if it
+    belongs to another node or cluster. `owner.version` is that of a new file."""
+    meta = read_meta_properties(log_dir)
+    if meta is not None:
+        check_owner(log_dir, meta, owner.cluster_id, owner.node_id)
+        if meta.directory_id:
+            return meta
+    version = owner.version if meta is None else meta.version
+    claimed = replace(owner, directory_id=new_uuid(), version=version)
+    write_meta_properties(file_system, log_dir, claimed)
+    return claimed
 
 
 def check_owner(log_dir: str, meta: MetaProperties, cluster_id: str, node_id: int) -> None:

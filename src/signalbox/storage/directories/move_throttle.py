@@ -15,11 +15,11 @@ _MIN_WAIT_MS = 10.0
 
 
 class MoveThrottle:
-    """Without a rate, moves run as fast as they can."""
+    """Without a rate, moves run as fast as they can. `call_later` must be set before a rate is."""
 
-    def __init__(self, monotonic: Callable[[], float], call_later: CallLater) -> None:
+    def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
-        self._call_later = call_later
+        self.call_later: CallLater = lambda delay_ms, resume: None
         self._bucket: TokenBucket | None = None
 
     def set_rate(self, bytes_per_second: int, seconds: float) -> None:
@@ -42,5 +42,5 @@ class MoveThrottle:
         bucket, now = self._bucket, self._monotonic()
         if bucket is None or not bucket.in_debt(now):
             return False
-        self._call_later(min(max(float(bucket.wait_ms(now)), _MIN_WAIT_MS), _RECHECK_MS), resume)
+        self.call_later(min(max(float(bucket.wait_ms(now)), _MIN_WAIT_MS), _RECHECK_MS), resume)
         return True

@@ -73,6 +73,11 @@ def row(key: int, low: int, high: int) -> Any:
 
 
 @pytest.mark.spec("R4")
+def test_no_identity_is_sent_when_the_check_is_disabled() -> None:
+    assert Talk(settings=ConnectionSettings(identity_enabled=False)).asked() == (5, None, -1)
+
+
+@pytest.mark.spec("R4")
 def test_version_5_with_both_halves_first() -> None:
     talk = Talk()
     assert talk.asked() == (5, "c", 1)

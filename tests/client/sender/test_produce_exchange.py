@@ -57,23 +57,22 @@ def test_answers_are_found_by_name_and_by_id() -> None:
     assert answers_by_partition(unknown, VIEW) == {}
 
 
-def test_an_id_is_usable_until_it_is_spent_or_the_cluster_is_another() -> None:
+def test_an_id_is_usable_until_another_is_obtained_or_the_cluster_is_another() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.topic("t1")
         ids = ProducerIds(client)
-        assert ids.usable(()) is None
+        assert ids.usable is None
         await ids.obtain()
-        first = ids.usable({-1})
+        first = ids.usable
         assert first is not None
-        assert ids.usable({first.producer_id}) is None
         await ids.obtain()
-        second = ids.usable({first.producer_id})
+        second = ids.usable
         assert second is not None
         assert (second.producer_id, second.cluster_id) == (first.producer_id + 1, "cluster-A")
         client.view.cluster_id = "cluster-B"
-        assert ids.usable(()) is None
+        assert ids.usable is None
         await ids.obtain()
-        third = ids.usable(())
+        third = ids.usable
         assert third is not None
         assert third.cluster_id == "cluster-B"
 
@@ -90,7 +89,7 @@ def test_an_id_of_a_cluster_that_the_client_has_left_meanwhile_is_not_used() -> 
         await client.topic("t1")
         ids = ProducerIds(client)
         await ids.obtain()
-        assert ids.usable(()) is None
+        assert ids.usable is None
 
     with_client(test, size=1)
 

@@ -119,6 +119,35 @@ def test_the_delivery_timeout_passes_while_a_broker_does_not_respond_with_a_prod
     with_client(test, request_timeout_ms=50_000, api_timeout_ms=50_000)
 
 
+def test_only_the_partition_whose_producer_id_is_spent_waits_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        cluster.add_topic("many", 1, 1, 1)
+        asked, release, request_any = asyncio.Event(), asyncio.Event(), client.request_any
+
+        async def held(request: Any, **options: Any) -> Any:
+            """A broker that hosts none of the partitions takes its time."""
+            asked.set()
+            await release.wait()
+            return await request_any(request, **options)
+
+        async with asyncio.timeout(40), Producer(client, ProducerSettings(linger_ms=0)) as producer:
+            for number in (0, 1):
+                await (await producer.send("many", b"first", partition=number))
+            monkeypatch.setattr(client, "request_any", held)
+            scripts = cluster.brokers[1].scripts
+            scripts[ApiKey.PRODUCE] = lambda request, _: _rejected_rows(request, Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
+            waiting = await producer.send("many", b"rejected", partition=0)
+            await asked.wait()
+            del scripts[ApiKey.PRODUCE]
+            for number, offset in ((1, 1), (2, 0), (1, 2)):
+                assert (await (await producer.send("many", b"goes on", partition=number))).offset == offset
+            assert not waiting.done()
+            release.set()
+            assert (await waiting).offset == 1
+
+    with_client(test)
+
+
 def test_records_fail_when_the_client_is_closed_while_a_producer_id_is_obtained() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         release = asyncio.Event()
@@ -175,12 +204,16 @@ def _rejected(response: Any, error: Error) -> Any:
 
 
 def _not_leader(request: Any) -> Any:
+    return _rejected_rows(request, Error.NOT_LEADER_OR_FOLLOWER)
+
+
+def _rejected_rows(request: Any, error: Error) -> Any:
     rows = [
         ProduceResponse.TopicProduceResponse(
             name=topic.name,
             topic_id=topic.topic_id,
             partition_responses=[
-                ProduceResponse.PartitionProduceResponse(index=row.index, error_code=Error.NOT_LEADER_OR_FOLLOWER)
+                ProduceResponse.PartitionProduceResponse(index=row.index, error_code=error)
                 for row in topic.partition_data
             ],
         )

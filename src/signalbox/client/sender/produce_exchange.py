@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from signalbox.client.cluster.metadata_view import MetadataView
@@ -57,12 +56,11 @@ class ProducerIds:
         self._client = client
         self.current: ProducerIdentity | None = None
 
-    def usable(self, spent: Collection[int]) -> ProducerIdentity | None:
-        """The identity of the client's present cluster, if there is one whose id is not `spent`."""
+    @property
+    def usable(self) -> ProducerIdentity | None:
+        """The identity of the client's present cluster, if there is one. Its id may be spent for some partitions."""
         current = self.current
-        if current is None or current.cluster_id != self._client.view.cluster_id or current.producer_id in spent:
-            return None
-        return current
+        return current if current is not None and current.cluster_id == self._client.view.cluster_id else None
 
     async def obtain(self) -> None:
         """Get another identity; there is none when the cluster changed meanwhile. ClientFailure or KafkaError when no

@@ -204,19 +204,22 @@ class ProduceSender:
 
     def _identity_for(self, ready: dict[int, Sending]) -> ProducerIdentity | None:
         """The identity for new sequences; None as long as there is no producer id. A task of its own obtains one, so
-        that delivery timeouts pass meanwhile."""
+        that delivery timeouts pass meanwhile, and partitions for which the present id is not spent are sent to."""
         if self._transaction is not None:
             return self._transaction.identity()
-        spent = {queue.spent_producer_id for sending in ready.values() for queue, _ in sending}
-        identity = self._ids.usable(spent)
-        if identity is None:
-            for sending in ready.values():
-                for _, batch in sending:
-                    batch.last_failure = batch.last_failure or ClientFailure("no producer id was obtained yet")
-            if self._obtaining is None:
-                self._obtaining = asyncio.get_running_loop().create_task(self._ids.obtain(), name="producer id")
-                self._obtaining.add_done_callback(lambda _: self._wake.set())
-        return identity
+        waiting = self._waiting_for_id(ready)
+        for _, batch in waiting:
+            batch.last_failure = batch.last_failure or ClientFailure("no producer id was obtained yet")
+        if waiting and self._obtaining is None:
+            self._obtaining = asyncio.get_running_loop().create_task(self._ids.obtain(), name="producer id")
+            self._obtaining.add_done_callback(lambda _: self._wake.set())
+        return self._ids.usable
+
+    def _waiting_for_id(self, ready: dict[int, Sending]) -> Sending:
+        """Those of the batches that cannot be sent without another producer id."""
+        identity = self._ids.usable
+        rows = [row for sending in ready.values() for row in sending]
+        return [row for row in rows if identity is None or row[0].needs_other(identity)]
 
     def _note_obtained(self) -> None:
         """When the request for a producer id has failed: back off. A final error, for example without the right to
@@ -228,12 +231,11 @@ class ProduceSender:
             task.result()
         except (ClientFailure, KafkaError) as failure:
             now = asyncio.get_running_loop().time()
-            for sending in self._ready(now).values():
-                for queue, batch in sending:
-                    queue.retry_at = now + self._client.settings.retry_backoff_ms / 1000
-                    batch.last_failure = failure
-                    if is_final(failure):
-                        self._fail(queue, failure)
+            for queue, batch in self._waiting_for_id(self._ready(now)):
+                queue.retry_at = now + self._client.settings.retry_backoff_ms / 1000
+                batch.last_failure = failure
+                if is_final(failure):
+                    self._fail(queue, failure)
 
     def _dispatch(self, node_id: int, sending: Sending, identity: ProducerIdentity) -> None:
         placed = [row for row in sending if row[0].place(row[1], identity) and self._is_encoded(*row)]

@@ -131,15 +131,20 @@ class PartitionQueue:
     def place(self, batch: ProducerBatch, identity: ProducerIdentity) -> bool:
         """Give `batch`, the first one, its sequence if it has none. False when `identity` is spent for this partition:
         its sequence numbers were used for records that may be in the log."""
+        if self.needs_other(identity):
+            return False
         if self.identity is None or self.identity.cluster_id != identity.cluster_id:
-            if identity.producer_id == self.spent_producer_id:
-                return False
             self.identity, self.next_sequence = identity, 0
         batch.closed = True
         if batch.identity != self.identity:
             batch.assign(self.identity, self.next_sequence)
             self.next_sequence = (self.next_sequence + len(batch.records)) & _MAX_SEQUENCE
         return True
+
+    def needs_other(self, identity: ProducerIdentity) -> bool:
+        """Whether only another producer id than that of `identity` gives this partition new sequences."""
+        goes_on = self.identity is not None and self.identity.cluster_id == identity.cluster_id
+        return not goes_on and identity.producer_id == self.spent_producer_id
 
     def begin_again(self) -> None:
         """Reset the sequence: the next batches are sent under another producer id."""

@@ -8,19 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from signalbox.pipeline.checkpoint_files import flat_offsets
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine, open_engine
 from signalbox.pipeline.events import PipelineEvent, Reporting
+from signalbox.pipeline.observe.progress import ProgressLines
 from signalbox.pipeline.options import RunOptions, reject_faulty
 from signalbox.pipeline.positions.position import parse_position, resolve
 from signalbox.pipeline.profile import Profile
-from signalbox.pipeline.progress import ProgressLines
-from signalbox.pipeline.sinks.delta_log import last_transaction
+from signalbox.pipeline.sinks.delta_log import last_transaction, partition_columns
 from signalbox.pipeline.sinks.table_sink import transaction_app
-from signalbox.pipeline.table_run import TableJob, TableRun
-from signalbox.pipeline.table_state import StateFolder, TableState
+from signalbox.pipeline.table_job import TableJob
+from signalbox.pipeline.table_run import TableRun
+from signalbox.pipeline.table_state import StateError, StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape
 from signalbox.pipeline.topic_client import TopicClient
 
@@ -38,6 +40,7 @@ class TablePlan:
     follow: Callable[[RecordShape], RecordShape] | None = None
     store: Callable[[StateFolder, RecordShape], None] | None = None
     mode: str = "append"
+    partition_by: tuple[str, ...] = ()
     has_value_format: bool = False  # named by the options: `shape_of` rejects another one than the table's
 
 
@@ -70,6 +73,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
         )
         # Everything that needs no Spark comes before its start, which takes a minute on a busy machine.
         folder.reject_mismatch(stored or requested_state, requested_state, _last_batch(options, plan.name, stored))
+        reject_other_partitions(options.warehouse / plan.name, plan.partition_by)
         state = stored or replace(requested_state, schema=plan.decide_schema(client))
         if stored is not None and options.starting != "earliest":
             reporting.say(f"{plan.name}: the table exists, it goes on where it stopped (earlier records: backfill)")
@@ -77,7 +81,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             if stored is None:
                 state = replace(state, profile=opened.profile)
             shape = replace(plan.shape_of(state.schema), needs_key=state.mode == "upsert")
-            job = TableJob(folder, state, shape, plan.follow, plan.store)
+            job = TableJob(folder, state, shape, plan.follow, plan.store, partition_by=plan.partition_by)
             run = TableRun(job, options, opened, client, report)
             run.prepare()
             folder.write(state)
@@ -87,6 +91,16 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
 def begin_of(options: RunOptions, stored: TableState | None) -> str:
     """The position at which a new table begins; that of the options is for no other table."""
     return options.starting if stored is None else "earliest"
+
+
+def reject_other_partitions(path: Path, requested: tuple[str, ...]) -> None:
+    """Raises StateError if the table exists with other partition columns than requested; none requested fits all."""
+    columns = partition_columns(path)
+    if requested and columns is not None and columns != requested:
+        raise StateError(
+            f"table {path.name} is partitioned by {', '.join(columns) or 'no column'}, not by {', '.join(requested)}: "
+            "leave out the partition columns, or choose another name"
+        )
 
 
 def _last_batch(options: RunOptions, name: str, stored: TableState | None) -> int | None:

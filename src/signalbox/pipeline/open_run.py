@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from signalbox.pipeline.checkpoint_files import flat_offsets
+from deltalake.exceptions import DeltaError
+
+from signalbox.pipeline.checkpoint_files import batch_end, flat_offsets, planned_batches
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine, open_engine
 from signalbox.pipeline.events import PipelineEvent, Reporting
@@ -46,8 +48,8 @@ class TablePlan:
 
 @contextmanager
 def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, reporting: Reporting) -> Iterator[TableRun]:
-    """A run that is ready to start. Raises OptionError, StateError, TopicError, JarError, JavaNotFoundError,
-    SchemaError, SchemaBreakError."""
+    """A run that is ready to start. Raises OptionError, StateError, CheckpointError, TopicError, JarError,
+    JavaNotFoundError, SchemaError, SchemaBreakError."""
     reject_faulty(options)
     lines = ProgressLines(reporting.say)
 
@@ -73,6 +75,8 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
         )
         # Everything that needs no Spark comes before its start, which takes a minute on a busy machine.
         folder.reject_mismatch(stored or requested_state, requested_state, _last_batch(options, plan.name, stored))
+        for batch in planned_batches(folder.checkpoint)[-2:]:  # those that the run goes on from
+            batch_end(folder.checkpoint, batch)
         reject_other_partitions(options.warehouse / plan.name, plan.partition_by)
         state = stored or replace(requested_state, schema=plan.decide_schema(client))
         if stored is not None and options.starting != "earliest":
@@ -106,4 +110,13 @@ def reject_other_partitions(path: Path, requested: tuple[str, ...]) -> None:
 def _last_batch(options: RunOptions, name: str, stored: TableState | None) -> int | None:
     """The newest batch of the pipeline in the table's log; None = none, or no table."""
     generation = stored.generation if stored is not None else 1
-    return last_transaction(options.warehouse / name, transaction_app(name, generation, name))
+    path = options.warehouse / name
+    try:
+        return last_transaction(path, transaction_app(name, generation, name))
+    except (DeltaError, OSError) as error:
+        state = StateFolder(options.warehouse, name).path
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__  # a stack trace follows
+        raise StateError(
+            f"table {path} cannot be read: {reason}. Restore it and {state} from a backup, or remove both to read the "
+            "topic from its beginning again"
+        ) from error

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from signalbox.pipeline.checkpoint_files import CheckpointError
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import PipelineEvent, Step
 from signalbox.pipeline.options import TablesOptions
@@ -198,3 +199,22 @@ def test_a_partitioned_table_goes_on_with_its_partitions(
     assert partition_columns(result.table) == ("carrier",)
     with pytest.raises(StateError, match="is partitioned by carrier, not by n"):
         run(engine, warehouse, topics, topic, partition_by=("n",))
+
+
+@pytest.mark.spec("P3", "P10")
+def test_a_corrupt_table_or_checkpoint_ends_the_run_before_it_begins(
+    engine: Engine, warehouse: Path, topics: Topics
+) -> None:
+    topic = topics.create("corrupt", partitions=1)
+    topics.fill(topic, json_values(0, 10))
+    run(engine, warehouse, topics, topic)
+    topics.fill(topic, json_values(10, 20))
+    newest = max((warehouse / topic / "_delta_log").glob("*.json"))
+    offsets = warehouse / ".signalbox" / topic / "checkpoint" / "offsets" / "0"
+    for file, error in ((newest, StateError), (offsets, CheckpointError)):
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 2])
+        with pytest.raises(error, match=r"cannot be read: .*Restore"):
+            run(engine, warehouse, topics, topic)
+        file.write_bytes(content)
+    assert run(engine, warehouse, topics, topic).table_rows == 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,7 +74,9 @@ class _NoTopics:
 def test_other_partition_columns_than_the_tables_are_rejected_before_spark_starts(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    columns = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("a", "b")]
+    columns: list[dict[str, Any]] = [
+        {"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("a", "b")
+    ]
     ensure_table(warehouse / "t", {"type": "struct", "fields": columns}, ["a"])
     monkeypatch.setattr("signalbox.pipeline.open_run.TopicClient", _NoTopics)
     monkeypatch.setattr("signalbox.pipeline.open_run.open_engine", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,7 +66,7 @@ def test_client_properties_that_cannot_be_used_are_faults_and_never_shown() -> N
 
 
 def test_partition_columns_are_named_once() -> None:
-    asked = {"bootstrap_servers": "b:1", "warehouse": Path("w"), "topic": "t"}
+    asked: dict[str, Any] = {"bootstrap_servers": "b:1", "warehouse": Path("w"), "topic": "t"}
     reject_faulty(TablesOptions(**asked, partition_by=("a", "b")))
     for columns in (("a", "a"), ("",), ("a", "")):
         with pytest.raises(OptionError, match="name each column once"):

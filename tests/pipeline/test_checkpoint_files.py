@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from signalbox.pipeline.checkpoint_files import (
+    CheckpointError,
     batch_end,
     committed_batches,
     flat_offsets,
@@ -30,6 +33,14 @@ def test_batches_and_their_ends_are_read_from_the_files(tmp_path: Path) -> None:
     assert committed_batches(tmp_path) == [9]
     assert batch_end(tmp_path, 10) == {"t:0": 10}
     assert batch_end(tmp_path, 3) == {}
+
+
+@pytest.mark.parametrize("text", ["", "v1\n", 'v1\n{}\n{"t":{"0":', "v1\n{}\n[1]", 'v1\n{}\n{"t:0":null}'])
+def test_a_corrupt_file_is_named_with_the_remedy(tmp_path: Path, text: str) -> None:
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets" / "4").write_text(text)
+    with pytest.raises(CheckpointError, match=r"/offsets/4 cannot be read: .*\. Restore the folder"):
+        batch_end(tmp_path, 4)
 
 
 def test_no_checkpoint_is_an_empty_one(tmp_path: Path) -> None:

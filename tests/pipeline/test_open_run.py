@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,10 @@ from signalbox.common.ids import TopicPartition
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import PipelineEvent, Reporting
 from signalbox.pipeline.offsets import OffsetMap
-from signalbox.pipeline.open_run import TablePlan, open_run
+from signalbox.pipeline.open_run import TablePlan, open_run, reject_other_partitions
 from signalbox.pipeline.options import OptionError, RunOptions
 from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.sinks.delta_log import ensure_table
 from signalbox.pipeline.table_state import StateError, StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape
 from tests.pipeline.topics import Topics, json_values
@@ -66,6 +68,27 @@ class _NoTopics:
 
     def offsets(self, topics: list[str], _: str) -> OffsetMap:
         return OffsetMap(dict.fromkeys(topics, "id"), {TopicPartition(topic, 0): 0 for topic in topics})
+
+
+@pytest.mark.spec("P8")
+def test_other_partition_columns_than_the_tables_are_rejected_before_spark_starts(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns: list[dict[str, Any]] = [
+        {"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("a", "b")
+    ]
+    ensure_table(warehouse / "t", {"type": "struct", "fields": columns}, ["a"])
+    monkeypatch.setattr("signalbox.pipeline.open_run.TopicClient", _NoTopics)
+    monkeypatch.setattr("signalbox.pipeline.open_run.open_engine", None)
+    options = RunOptions(bootstrap_servers="b:1", warehouse=warehouse)
+    with (
+        pytest.raises(StateError, match=r"table t is partitioned by a, not by b, a: leave out"),
+        open_run(options, replace(plan("t"), partition_by=("b", "a")), None, Reporting(quiet)),
+    ):
+        raise AssertionError("a run with other partitions")
+    reject_other_partitions(warehouse / "t", ("a",))
+    reject_other_partitions(warehouse / "t", ())
+    reject_other_partitions(warehouse / "none", ("a",))
 
 
 def test_a_schema_that_does_not_fit_is_rejected_before_spark_starts(

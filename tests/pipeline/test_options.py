@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,3 +63,11 @@ def test_client_properties_that_cannot_be_used_are_faults_and_never_shown() -> N
     properties["ssl.truststore.location"] = "/nowhere"
     with pytest.raises(OptionError, match=r"ssl.truststore.location: /nowhere cannot be read"):
         reject_faulty(options)
+
+
+def test_partition_columns_are_named_once() -> None:
+    asked: dict[str, Any] = {"bootstrap_servers": "b:1", "warehouse": Path("w"), "topic": "t"}
+    reject_faulty(TablesOptions(**asked, partition_by=("a", "b")))
+    for columns in (("a", "a"), ("",), ("a", "")):
+        with pytest.raises(OptionError, match="name each column once"):
+            reject_faulty(TablesOptions(**asked, partition_by=columns))

@@ -30,6 +30,12 @@ PLAN = "\n=== Streaming Query ===\nIdentifier: t [id = 1]\nCaused by: java.lang.
             "Some data may have been lost because they are not available;\nmore words\nReason: Partition t-0 is gone.",
             "Some data may have been lost because they are not available: Partition t-0 is gone.",
         ),
+        (
+            "py4j.protocol.Py4JJavaError: An error occurred while calling o8.parquet.\n: o.SparkException:"
+            " Job aborted.\n\tat a.B.c(B.java:1)\nCaused by: a.TaskFailed: task 3\n"
+            "Caused by: java.io.IOException: No space left on device\n\t... 41 more",
+            "No space left on device",
+        ),
         ("[DELTA] the disk is full. SQLSTATE: XXKST", "[DELTA] the disk is full."),
     ],
 )

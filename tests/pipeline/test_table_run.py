@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import PipelineEvent, Step
 from signalbox.pipeline.options import TablesOptions
-from signalbox.pipeline.table_run import SchemaError, fields_of
 from signalbox.pipeline.tables.run import run_tables
 from tests.pipeline.topics import Topics
 
@@ -31,14 +29,3 @@ def test_dead_records_are_committed_before_the_good_rows(engine: Engine, warehou
         (Step.BATCH_DONE, "", 1),
     ]
     assert (events[-1].consumed_records, events[-1].known_records) == (2, 2)
-
-
-def test_declared_fields_are_read_or_rejected(spark: SparkSession) -> None:
-    fields = fields_of("a INT NOT NULL, b STRUCT<c: STRING>")
-    assert fields is not None
-    assert [(field.name, field.nullable) for field in fields.fields] == [("a", False), ("b", True)]
-    assert fields_of(None) is None
-    with pytest.raises(SchemaError, match=r"the schema \[a WHAT\] cannot be read"):
-        fields_of("a WHAT")
-    with pytest.raises(SchemaError, match="is no list of fields"):
-        fields_of("INT")

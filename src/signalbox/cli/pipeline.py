@@ -52,6 +52,12 @@ EndingOffsets = Annotated[
 ]
 EndingTimestamp = Annotated[str | None, typer.Option(metavar="TIME", help="End before the first record of this time.")]
 
+Upsert = Annotated[
+    bool, typer.Option("--upsert", help="Keep the newest row of each key; a record without value deletes it.")
+]
+PartitionBy = Annotated[
+    str | None, typer.Option(metavar="COLUMN,...", help="Partition a new table by these columns, in this order.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")]
 
 
@@ -81,9 +87,8 @@ def tables(
     ending_offsets: EndingOffsets = None,
     ending_timestamp: EndingTimestamp = None,
     as_json: AsJson = False,
-    upsert: Annotated[
-        bool, typer.Option("--upsert", help="Keep the newest row of each key; a record without value deletes it.")
-    ] = False,
+    upsert: Upsert = False,
+    partition_by: PartitionBy = None,
     value_format: formats.ValueFormat = None,
     value_schema: formats.ValueSchema = None,
     value_message: formats.ValueMessage = "",
@@ -107,6 +112,7 @@ def tables(
         name=name,
         schema=schema,
         upsert=upsert,
+        partition_by=tuple(column.strip() for column in partition_by.split(",")) if partition_by else (),
         formats=formats.format_options(
             (value_format, value_schema, value_message, value_subject),
             (key_format, key_schema, key_message, key_subject),

@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 
+class CheckpointError(RuntimeError):
+    """A file of a checkpoint that is corrupt."""
+
+
 def _batches(directory: Path) -> list[int]:
     return sorted(int(path.name) for path in directory.glob("*") if path.name.isdigit())
 
@@ -38,12 +42,21 @@ def flat_offsets(source: Mapping[str, Any]) -> dict[str, int]:
 
 
 def batch_end(checkpoint: Path, batch_id: int) -> dict[str, int]:
-    """The offsets at which a planned batch ends, {} if the checkpoint does not have the batch."""
+    """The offsets at which a planned batch ends, {} if the checkpoint does not have it. Raises CheckpointError."""
     path = checkpoint / "offsets" / str(batch_id)
     if not path.is_file():
         return {}
-    lines = path.read_text().splitlines()
-    return flat_offsets(json.loads(lines[2])) if len(lines) > 2 and lines[2].startswith("{") else {}
+    try:
+        lines = path.read_text().splitlines()
+        if len(lines) < 3:
+            raise ValueError(f"it has {len(lines)} lines of 3")
+        # Spark writes "-" for a source without an offset.
+        return flat_offsets(json.loads(lines[2])) if lines[2] != "-" else {}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise CheckpointError(
+            f"{path} cannot be read: {error}. Restore the folder {checkpoint} from a backup, or remove it and the "
+            "table to read the topic from its beginning again"
+        ) from error
 
 
 def nested_offsets(flat: Mapping[str, int]) -> dict[str, dict[str, int]]:

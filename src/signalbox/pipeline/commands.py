@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from signalbox.pipeline.audit.run import AuditResult
     from signalbox.pipeline.engine import Engine
     from signalbox.pipeline.events import EventListener
-    from signalbox.pipeline.maintenance.maintain import TableMaintenance
     from signalbox.pipeline.positions.backfill import BackfillResult
     from signalbox.pipeline.rejected.replay import ReplayResult
+    from signalbox.pipeline.sinks.maintain import TableMaintenance
     from signalbox.pipeline.tables.run import TablesResult
     from signalbox.pipeline.topic_set.run import TopicsResult
 
@@ -171,13 +171,20 @@ def replay_rejected(options: TablesOptions, mended: Path | None, say: Callable[[
 
 
 def maintain_table(
-    warehouse: Path, name: str, target_mb: int, retention_hours: int, say: Callable[[str], None]
+    warehouse: Path,
+    name: str,
+    target_mb: int,
+    retention_hours: int,
+    say: Callable[[str], None],
+    cluster_by: tuple[str, ...] = (),
 ) -> list[TableMaintenance]:
-    """Maintains a table and the table of its rejected records, see `maintenance/maintain.py`."""
+    """Maintains a table and the table of its rejected records, see `sinks/maintain.py`."""
     with _needs_the_extra():
-        from signalbox.pipeline.maintenance import maintain
+        from signalbox.pipeline.sinks import maintain
 
-    return maintain.maintain_table(warehouse, name, target_mb=target_mb, retention_hours=retention_hours, say=say)
+    return maintain.maintain_table(
+        warehouse, name, target_mb=target_mb, retention_hours=retention_hours, cluster_by=cluster_by, say=say
+    )
 
 
 def fetch_jars(

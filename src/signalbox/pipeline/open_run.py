@@ -8,19 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from signalbox.pipeline.checkpoint_files import flat_offsets
+from deltalake.exceptions import DeltaError
+
+from signalbox.pipeline.checkpoint_files import batch_end, flat_offsets, planned_batches
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine, open_engine
 from signalbox.pipeline.events import PipelineEvent, Reporting
+from signalbox.pipeline.observe.progress import ProgressLines
 from signalbox.pipeline.options import RunOptions, reject_faulty
 from signalbox.pipeline.positions.position import parse_position, resolve
 from signalbox.pipeline.profile import Profile
-from signalbox.pipeline.progress import ProgressLines
-from signalbox.pipeline.sinks.delta_log import last_transaction
+from signalbox.pipeline.sinks.delta_log import last_transaction, partition_columns
 from signalbox.pipeline.sinks.table_sink import transaction_app
-from signalbox.pipeline.table_run import TableJob, TableRun
-from signalbox.pipeline.table_state import StateFolder, TableState
+from signalbox.pipeline.table_job import TableJob
+from signalbox.pipeline.table_run import TableRun
+from signalbox.pipeline.table_state import StateError, StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape
 from signalbox.pipeline.topic_client import TopicClient
 
@@ -38,13 +42,14 @@ class TablePlan:
     follow: Callable[[RecordShape], RecordShape] | None = None
     store: Callable[[StateFolder, RecordShape], None] | None = None
     mode: str = "append"
+    partition_by: tuple[str, ...] = ()
     has_value_format: bool = False  # named by the options: `shape_of` rejects another one than the table's
 
 
 @contextmanager
 def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, reporting: Reporting) -> Iterator[TableRun]:
-    """A run that is ready to start. Raises OptionError, StateError, TopicError, JarError, JavaNotFoundError,
-    SchemaError, SchemaBreakError."""
+    """A run that is ready to start. Raises OptionError, StateError, CheckpointError, TopicError, JarError,
+    JavaNotFoundError, SchemaError, SchemaBreakError."""
     reject_faulty(options)
     lines = ProgressLines(reporting.say)
 
@@ -70,6 +75,9 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
         )
         # Everything that needs no Spark comes before its start, which takes a minute on a busy machine.
         folder.reject_mismatch(stored or requested_state, requested_state, _last_batch(options, plan.name, stored))
+        for batch in planned_batches(folder.checkpoint)[-2:]:  # those that the run goes on from
+            batch_end(folder.checkpoint, batch)
+        reject_other_partitions(options.warehouse / plan.name, plan.partition_by)
         state = stored or replace(requested_state, schema=plan.decide_schema(client))
         if stored is not None and options.starting != "earliest":
             reporting.say(f"{plan.name}: the table exists, it goes on where it stopped (earlier records: backfill)")
@@ -77,7 +85,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             if stored is None:
                 state = replace(state, profile=opened.profile)
             shape = replace(plan.shape_of(state.schema), needs_key=state.mode == "upsert")
-            job = TableJob(folder, state, shape, plan.follow, plan.store)
+            job = TableJob(folder, state, shape, plan.follow, plan.store, partition_by=plan.partition_by)
             run = TableRun(job, options, opened, client, report)
             run.prepare()
             folder.write(state)
@@ -89,7 +97,26 @@ def begin_of(options: RunOptions, stored: TableState | None) -> str:
     return options.starting if stored is None else "earliest"
 
 
+def reject_other_partitions(path: Path, requested: tuple[str, ...]) -> None:
+    """Raises StateError if the table exists with other partition columns than requested; none requested fits all."""
+    columns = partition_columns(path)
+    if requested and columns is not None and columns != requested:
+        raise StateError(
+            f"table {path.name} is partitioned by {', '.join(columns) or 'no column'}, not by {', '.join(requested)}: "
+            "leave out the partition columns, or choose another name"
+        )
+
+
 def _last_batch(options: RunOptions, name: str, stored: TableState | None) -> int | None:
     """The newest batch of the pipeline in the table's log; None = none, or no table."""
     generation = stored.generation if stored is not None else 1
-    return last_transaction(options.warehouse / name, transaction_app(name, generation, name))
+    path = options.warehouse / name
+    try:
+        return last_transaction(path, transaction_app(name, generation, name))
+    except (DeltaError, OSError) as error:
+        state = StateFolder(options.warehouse, name).path
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__  # a stack trace follows
+        raise StateError(
+            f"table {path} cannot be read: {reason}. Restore it and {state} from a backup, or remove both to read the "
+            "topic from its beginning again"
+        ) from error

@@ -81,14 +81,15 @@ class TablesOptions(RunOptions):
 
     `schema`: None keeps the value as bytes; "infer" reads a sample of the topic once and stores the inferred schema;
     anything else is the declared fields, as `carrier STRING NOT NULL, dep_time INT, ...`. `upsert`: the table has the
-    newest row of each key instead of a row per record. `formats`: how values, keys and headers are decoded; with the
-    default a value with a schema is JSON.
+    newest row of each key instead of a row per record. `partition_by`: the columns by which a new table is partitioned.
+    `formats`: how values, keys and headers are decoded; with the default a value with a schema is JSON.
     """
 
     topic: str
     name: str | None = None
     schema: str | None = None
     upsert: bool = False
+    partition_by: tuple[str, ...] = ()
     formats: FormatOptions = field(default_factory=FormatOptions)
 
     @property
@@ -101,6 +102,8 @@ class TablesOptions(RunOptions):
             problems.append("topic is empty")
         if "/" in self.table_name or self.table_name.startswith((".", "_")):
             problems.append(f"table name {self.table_name!r} is no folder name: no slash, no leading dot or underscore")
+        if "" in self.partition_by or len(set(self.partition_by)) < len(self.partition_by):
+            problems.append(f"partition by is {', '.join(self.partition_by)!r}: name each column once")
         return problems + self.formats.faults() + self._faults_of_schema()
 
     def _faults_of_schema(self) -> list[str]:

@@ -42,6 +42,9 @@ def root_cause(text: str) -> str:
     message = text.partition("=== Streaming Query ===")[0].partition("terminated with exception: ")
     message_text = re.sub(r"\s*SQLSTATE: \w+", "", message[2] or message[0]).strip()
     errors = re.findall(r"^(?:[\w.]+)(?:Error|Exception): (.+)$", message_text, re.MULTILINE)
+    causes = re.findall(r"^Caused by: [\w.$]+: (.+)$", message_text, re.MULTILINE)
+    if errors and causes and errors[-1].startswith("An error occurred while calling"):  # py4j's words, about no cause
+        return str(causes[-1]).strip()
     if errors:
         return str(errors[-1]).strip()
     reason = re.search(r"Reason: (.+)", message_text)

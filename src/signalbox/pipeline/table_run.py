@@ -9,13 +9,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from signalbox.pipeline import source_jars, source_python
 from signalbox.pipeline.checkpoint_files import (
@@ -27,69 +24,19 @@ from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, PipelineEvent, Step
 from signalbox.pipeline.offsets import OffsetMap
 from signalbox.pipeline.options import RunOptions
-from signalbox.pipeline.positions.backfill_log import Backfill
 from signalbox.pipeline.positions.bounded_run import run_to
 from signalbox.pipeline.positions.position import parse_position, resolve
 from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.sinks.delta_log import data_files, ensure_table
-from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget, transaction_app
+from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
 from signalbox.pipeline.sinks.upsert_sink import UpsertSink
 from signalbox.pipeline.stream import run_query
-from signalbox.pipeline.table_state import StateFolder, TableState
-from signalbox.pipeline.tables.projection import RecordShape, dead_rows, good_rows, parsed
+from signalbox.pipeline.table_job import RunCounts, TableJob
+from signalbox.pipeline.tables.declared_columns import reject_partition_columns
+from signalbox.pipeline.tables.projection import dead_rows, good_rows, parsed
 from signalbox.pipeline.topic_client import TopicClient
 
 WAITING_EVENT_SECONDS = 5.0
-
-
-@dataclass(slots=True)
-class RunCounts:
-    """Counts of a run."""
-
-    batches: int = 0
-    repeated_batches: int = 0
-    rows: int = 0
-    dead_rows: int = 0
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class TableJob:
-    """The job: how the table was begun, where its state is stored, how records become rows.
-
-    `follow`: gives the shape that the schemas require now; None = the shape does not change. `store`: called with a
-    shape when the tables have its columns. With `backfill`, the job is to add that range to the table.
-    """
-
-    folder: StateFolder
-    state: TableState
-    shape: RecordShape
-    follow: Callable[[RecordShape], RecordShape] | None = None
-    store: Callable[[StateFolder, RecordShape], None] | None = None
-    backfill: Backfill | None = None
-
-    @property
-    def checkpoint(self) -> Path:
-        """The folder of the planned and committed batches."""
-        return self.folder.path / self.backfill.folder if self.backfill else self.folder.checkpoint
-
-    @property
-    def begin(self) -> dict[str, int]:
-        """The first offset of each partition."""
-        return self.backfill.start if self.backfill else self.state.begin
-
-    @property
-    def application(self) -> str:
-        """The first part of the name of its transactions: batches of a backfill have numbers of their own."""
-        return f"{self.name}/{self.backfill.folder}" if self.backfill else self.name
-
-    @property
-    def name(self) -> str:
-        return self.folder.name
-
-    @property
-    def topic(self) -> str:
-        return self.state.topic
 
 
 class TableRun:
@@ -116,19 +63,15 @@ class TableRun:
         self._batch_begun = 0.0
         self._reported_at = 0.0
 
-    def _target(self, table: str) -> TableTarget:
-        app = transaction_app(self.job.application, self.job.state.generation, table)
-        return TableTarget((self.options.warehouse / table).absolute(), app)
-
     @property
     def good_target(self) -> TableTarget:
         """The table itself."""
-        return self._target(self.job.name)
+        return self.job.target(self.options.warehouse, self.job.name)
 
     @property
     def dead_target(self) -> TableTarget:
         """The table for bad records."""
-        return self._target(f"{self.job.name}_dead")
+        return self.job.target(self.options.warehouse, f"{self.job.name}_dead")
 
     @property
     def has_dead_table(self) -> bool:
@@ -175,13 +118,15 @@ class TableRun:
         )
 
     def prepare(self) -> None:
-        """Creates the tables, or rejects a schema that does not fit them. Raises SchemaBreakError."""
+        """Creates the tables, or rejects a schema that does not fit them. Raises SchemaBreakError, SchemaError."""
         self._look_at_end()
         self._end_at_begin = self._known
         self._ensure_tables()
 
     def _ensure_tables(self) -> None:
-        ensure_table(self.good_target.path, json.loads(good_rows(self._no_records(), self.shape).schema.json()))
+        columns = good_rows(self._no_records(), self.shape).schema
+        reject_partition_columns(columns, self.job.partition_by)
+        ensure_table(self.good_target.path, json.loads(columns.json()), self.job.partition_by)
         if self.has_dead_table:
             dead = dead_rows(self._no_records(), self.shape)
             ensure_table(self.dead_target.path, json.loads(dead.schema.json()))
@@ -193,7 +138,7 @@ class TableRun:
         return parsed(empty, self.shape) if self.has_dead_table else empty
 
     def rows(self) -> DataFrame:
-        """The table as a frame, in either profile: the files that its log lists."""
+        """The table as a frame, in either profile: the files that its log lists. Without columns of partitions."""
         files = data_files(self.good_target.path)
         return self.engine.spark.read.parquet(*files) if files else good_rows(self._no_records(), self.shape)
 
@@ -284,20 +229,3 @@ class TableRun:
         )
         self.counts.seconds = time.monotonic() - started
         return self.counts
-
-
-def fields_of(ddl: str | None) -> StructType | None:
-    """Declared fields from DDL; None for none. Needs a running session. Raises SchemaError."""
-    if ddl is None:
-        return None
-    try:
-        fields = StructType.fromDDL(ddl)
-    except Exception as fault:
-        raise SchemaError(f"the schema [{ddl}] cannot be read: {str(fault).strip().splitlines()[0]}") from fault
-    if not isinstance(fields, StructType):
-        raise SchemaError(f"the schema [{ddl}] is no list of fields: write `name TYPE, name TYPE NOT NULL, ...`")
-    return fields
-
-
-class SchemaError(RuntimeError):
-    """A declared schema that is invalid, or a topic from which no schema can be inferred."""

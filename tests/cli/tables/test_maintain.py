@@ -32,3 +32,13 @@ def test_an_error_is_one_line_and_status_1(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path)])
     assert (result.exit_code, result.stdout) == (1, "")
     assert "there is no table t in" in result.stderr
+
+
+def test_columns_to_cluster_by_are_passed_on(tmp_path: Path) -> None:
+    write_deltalake(str(tmp_path / "t"), pa.table({"n": [2, 1], "m": [1, 2]}))
+    result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path), "--cluster-by", "n, m"])
+    assert result.exit_code == 0, result.stderr
+    assert "t: 1 files became 1" in result.stdout
+    result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path), "--cluster-by", "none"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "cluster by none: the table has no such column, but n, m" in result.stderr

@@ -17,6 +17,7 @@ from signalbox.pipeline.sinks.delta_log import (
     ensure_table,
     is_table,
     last_transaction,
+    partition_columns,
     read_table,
     replace_table,
     rows_of_newest_commit,
@@ -85,3 +86,13 @@ def test_content_is_replaced_in_one_commit_schema_and_all(tmp_path: Path) -> Non
     replace_table(path, pa.table({"b": ["x"]}))
     assert read_table(path).to_pylist() == [{"b": "x"}]
     assert DeltaTable(str(path)).version() == 1
+
+
+@pytest.mark.spec("P8")
+def test_a_new_table_has_partition_columns_and_keeps_them(tmp_path: Path) -> None:
+    assert partition_columns(tmp_path / "t") is None
+    ensure_table(tmp_path / "t", struct(a="long", p="string"), ["p"])
+    ensure_table(tmp_path / "t", struct(a="long", p="string", b="string"), ["b"])
+    assert partition_columns(tmp_path / "t") == ("p",)
+    ensure_table(tmp_path / "u", struct(a="long"))
+    assert partition_columns(tmp_path / "u") == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
@@ -85,8 +86,6 @@ def test_a_commit_names_the_source_of_its_records(spark: SparkSession, target: T
 
 
 def test_statistics_come_from_the_footer(tmp_path: Path) -> None:
-    import pyarrow as pa
-
     table = pa.table(
         {"n": [3, 1, None], "text": ["x", "y", "z"], "d": [0.5, float("nan"), 2.5], "b": [True, False, None]}
     )
@@ -96,4 +95,26 @@ def test_statistics_come_from_the_footer(tmp_path: Path) -> None:
         "minValues": {"n": 1, "d": 0.5},
         "maxValues": {"n": 3, "d": 2.5},
         "nullCount": {"n": 1, "d": 0},
+    }
+
+
+VALUES = ["a b", "c/d", "e%3A=:é", None, "*?[x]"]
+
+
+@pytest.mark.spec("P8", "P10")
+@pytest.mark.parametrize("sink", [RsSink(), SparkSink()])
+def test_a_partitioned_table_has_the_values_of_its_folders(
+    spark: SparkSession, target: TableTarget, sink: TableSink
+) -> None:
+    frame = spark.createDataFrame([(n, VALUES[n % 5], n % 2) for n in range(10)], "id BIGINT, text STRING, part INT")
+    ensure_table(target.path, json.loads(frame.schema.json()), ["part", "text"])
+    assert sink.append(frame, target, BatchStamp(0)) == 10
+    assert sink.append(frame, target, BatchStamp(0)) is None
+    rows = sorted(read_table(target.path).to_pylist(), key=lambda row: row["id"])
+    assert rows == [{"id": n, "text": VALUES[n % 5], "part": n % 2} for n in range(10)]
+    of_spark = spark.read.format("delta").load(str(target.path)).select("id", "text", "part").orderBy("id").collect()
+    assert [tuple(row) for row in of_spark] == [(n, VALUES[n % 5], n % 2) for n in range(10)]
+    files = pa.table(DeltaTable(str(target.path)).get_add_actions(flatten=True)).to_pylist()
+    assert {(file["partition.part"], file["partition.text"]) for file in files} == {
+        (n % 2, VALUES[n % 5]) for n in range(10)
     }

@@ -14,7 +14,7 @@ from signalbox.pipeline.formats.part_decoder import PartSpec
 from signalbox.pipeline.formats.resolve import followed
 from signalbox.pipeline.formats.schema_text import SchemaText
 from signalbox.pipeline.source_python import RECORD_DDL
-from signalbox.pipeline.table_run import fields_of
+from signalbox.pipeline.tables.declared_columns import fields_of
 from signalbox.pipeline.tables.projection import RecordShape, dead_rows, good_rows, parsed
 
 FLIGHT = """{"type": "record", "name": "Flight", "fields": [

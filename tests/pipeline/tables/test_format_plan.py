@@ -19,7 +19,7 @@ from signalbox.pipeline.formats.format_options import FormatOptions
 from signalbox.pipeline.formats.registry import RegistryError
 from signalbox.pipeline.options import OptionError, TablesOptions
 from signalbox.pipeline.sinks.delta_log import read_table
-from signalbox.pipeline.table_run import SchemaError
+from signalbox.pipeline.tables.declared_columns import SchemaError
 from signalbox.pipeline.tables.run import TablesResult, run_tables
 from signalbox.testing.free_ports import free_ports
 from tests.pipeline.schema_registry import schema_registry

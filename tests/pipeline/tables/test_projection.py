@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from signalbox.pipeline.source_python import RECORD_DDL
-from signalbox.pipeline.table_run import fields_of
+from signalbox.pipeline.tables.declared_columns import fields_of
 from signalbox.pipeline.tables.projection import DEAD_COLUMNS, RecordShape, dead_rows, good_rows, parsed
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from signalbox.pipeline.checkpoint_files import CheckpointError
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import PipelineEvent, Step
 from signalbox.pipeline.options import TablesOptions
-from signalbox.pipeline.sinks.delta_log import read_table
-from signalbox.pipeline.table_run import SchemaError
+from signalbox.pipeline.sinks.delta_log import partition_columns, read_table
 from signalbox.pipeline.table_state import StateError
+from signalbox.pipeline.tables.declared_columns import SchemaError
 from signalbox.pipeline.tables.run import TablesResult, run_tables
 from signalbox.pipeline.topic_client import TopicError
 from tests.pipeline.topics import Topics, json_values
@@ -176,3 +177,44 @@ def test_what_cannot_be_run_is_rejected_and_leaves_nothing_behind(
         run(engine, warehouse, topics, topic, schema="n WHAT")
     assert not (warehouse / topic).exists()
     assert run(engine, warehouse, topics, topic).rows == 1
+
+
+@pytest.mark.spec("P8")
+@pytest.mark.parametrize("upsert", [False, True])
+def test_a_partitioned_table_goes_on_with_its_partitions(
+    engine: Engine, warehouse: Path, topics: Topics, upsert: bool
+) -> None:
+    topic = topics.create("partitioned", partitions=1)
+    schema = "carrier STRING, n INT"
+    topics.fill_records(topic, [(b"k%d" % n, b'{"carrier":"%d %%","n":%d}' % (n % 2, n), None) for n in range(10)])
+    with pytest.raises(SchemaError, match="partition by line: the table has no such column"):
+        run(engine, warehouse, topics, topic, schema=schema, partition_by=("line",))
+    assert not (warehouse / topic).exists()
+    run(engine, warehouse, topics, topic, schema=schema, upsert=upsert, partition_by=("carrier",))
+    topics.fill_records(topic, [(b"k3", b'{"carrier":"0 %","n":30}', None)])
+    result = run(engine, warehouse, topics, topic)
+    rows = {(row["carrier"], row["n"]) for row in read_table(result.table).to_pylist()}
+    expected = {(f"{n % 2} %", n) for n in range(10)} | {("0 %", 30)}
+    assert rows == (expected - {("1 %", 3)} if upsert else expected)
+    assert partition_columns(result.table) == ("carrier",)
+    with pytest.raises(StateError, match="is partitioned by carrier, not by n"):
+        run(engine, warehouse, topics, topic, partition_by=("n",))
+
+
+@pytest.mark.spec("P3", "P10")
+def test_a_corrupt_table_or_checkpoint_ends_the_run_before_it_begins(
+    engine: Engine, warehouse: Path, topics: Topics
+) -> None:
+    topic = topics.create("corrupt", partitions=1)
+    topics.fill(topic, json_values(0, 10))
+    run(engine, warehouse, topics, topic)
+    topics.fill(topic, json_values(10, 20))
+    newest = max((warehouse / topic / "_delta_log").glob("*.json"))
+    offsets = warehouse / ".signalbox" / topic / "checkpoint" / "offsets" / "0"
+    for file, error in ((newest, StateError), (offsets, CheckpointError)):
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 2])
+        with pytest.raises(error, match=r"cannot be read: .*Restore"):
+            run(engine, warehouse, topics, topic)
+        file.write_bytes(content)
+    assert run(engine, warehouse, topics, topic).table_rows == 20

@@ -21,6 +21,10 @@ def maintain(
     retention_hours: Annotated[
         int, typer.Option(help="Files that only versions older than this need are deleted.")
     ] = 168,
+    cluster_by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN,...", help="Rewrite the table in Z-order of these columns instead of compacting."),
+    ] = None,
     every: Annotated[
         float | None, typer.Option(min=1, help="Repeat with this interval in seconds; default: once.")
     ] = None,
@@ -34,10 +38,11 @@ def maintain(
         else:
             console.print(line, markup=False, highlight=False)
 
+    columns = tuple(column.strip() for column in cluster_by.split(",")) if cluster_by else ()
     never = threading.Event()
     while True:
         try:
-            tables = commands.maintain_table(warehouse, name, target_mb, retention_hours, say)
+            tables = commands.maintain_table(warehouse, name, target_mb, retention_hours, say, columns)
         except (commands.OptionError, RuntimeError) as error:
             fail(str(error))
         if as_json:

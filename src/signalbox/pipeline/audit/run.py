@@ -21,11 +21,13 @@ from signalbox.pipeline.audit.rollups import renew_rollups
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
+from signalbox.pipeline.observe.progress import duration_text
 from signalbox.pipeline.open_run import TablePlan, open_run
 from signalbox.pipeline.options import AuditOptions
-from signalbox.pipeline.progress import duration_text
 from signalbox.pipeline.stream import spark_faults
-from signalbox.pipeline.table_run import RunCounts, TableRun, fields_of
+from signalbox.pipeline.table_job import RunCounts
+from signalbox.pipeline.table_run import TableRun
+from signalbox.pipeline.tables.declared_columns import fields_of
 from signalbox.pipeline.tables.projection import RecordShape
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from signalbox.pipeline.checkpoint_files import batch_end, committed_batches, flat_offsets
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
+from signalbox.pipeline.observe.progress import duration_text
 from signalbox.pipeline.offsets import OffsetMap
 from signalbox.pipeline.open_run import TablePlan, open_run
 from signalbox.pipeline.options import TablesOptions, reject_faulty
@@ -17,7 +18,6 @@ from signalbox.pipeline.positions.backfill_log import Backfill, add_backfills, m
 from signalbox.pipeline.positions.bounded_run import run_to
 from signalbox.pipeline.positions.coverage import Span, missing_spans
 from signalbox.pipeline.positions.position import parse_position, resolve
-from signalbox.pipeline.progress import duration_text
 from signalbox.pipeline.sinks.delta_log import count_rows
 from signalbox.pipeline.stream import spark_faults
 from signalbox.pipeline.table_run import TableRun

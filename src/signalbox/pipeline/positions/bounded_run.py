@@ -30,7 +30,8 @@ from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.stream import stop_signals
 
 if TYPE_CHECKING:
-    from signalbox.pipeline.table_run import RunCounts, TableRun
+    from signalbox.pipeline.table_job import RunCounts
+    from signalbox.pipeline.table_run import TableRun
 
 Flat = dict[str, int]
 WriteOffsets = Callable[[OffsetMap], dict[str, Any]]

@@ -6,7 +6,7 @@ The tables of both committers are created here: reader version 1, writer version
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,21 @@ def is_table(path: Path) -> bool:
     return (path / "_delta_log").is_dir() and DeltaTable.is_deltatable(str(path))
 
 
-def ensure_table(path: Path, schema: Mapping[str, Any]) -> None:
+def partition_columns(path: Path) -> tuple[str, ...] | None:
+    """The columns by which a table is partitioned; None = no table."""
+    return tuple(DeltaTable(str(path)).metadata().partition_columns) if is_table(path) else None
+
+
+def ensure_table(path: Path, schema: Mapping[str, Any], partition_by: Sequence[str] = ()) -> None:
     """Creates the table, adds the columns that it lacks and widens types; every column nullable.
 
     `schema` is a struct type in the JSON form that Spark and Delta share. Raises SchemaBreakError when a type of the
-    table would change otherwise.
+    table would change otherwise. `partition_by`: the partition columns of a new table.
     """
     nullable_schema = {**schema, "fields": [{**field, "nullable": True} for field in schema["fields"]]}
     if not is_table(path):
-        DeltaTable.create(str(path), Schema.from_json(json.dumps(nullable_schema)), mode="ignore")
+        columns = Schema.from_json(json.dumps(nullable_schema))
+        DeltaTable.create(str(path), columns, mode="ignore", partition_by=list(partition_by) or None)
         return
     table = DeltaTable(str(path))
     existing = json.loads(table.schema().to_json())

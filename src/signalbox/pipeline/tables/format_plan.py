@@ -11,8 +11,8 @@ from signalbox.pipeline.formats.resolve import continued_parts, followed, new_pa
 from signalbox.pipeline.formats.schema_text import Field
 from signalbox.pipeline.formats.stored_formats import read_formats, write_formats
 from signalbox.pipeline.options import TablesOptions
-from signalbox.pipeline.table_run import SchemaError, fields_of
 from signalbox.pipeline.table_state import StateError, StateFolder
+from signalbox.pipeline.tables.declared_columns import SchemaError, fields_of
 from signalbox.pipeline.tables.decode_records import decoded_columns
 from signalbox.pipeline.tables.projection import RecordShape
 

@@ -10,13 +10,15 @@ from typing import Any
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
+from signalbox.pipeline.observe.progress import duration_text
 from signalbox.pipeline.offsets import limited, ranges_between
 from signalbox.pipeline.open_run import TablePlan, open_run
 from signalbox.pipeline.options import TablesOptions
-from signalbox.pipeline.progress import duration_text
 from signalbox.pipeline.sinks.delta_log import count_rows
 from signalbox.pipeline.stream import spark_faults
-from signalbox.pipeline.table_run import RunCounts, SchemaError, TableRun
+from signalbox.pipeline.table_job import RunCounts
+from signalbox.pipeline.table_run import TableRun
+from signalbox.pipeline.tables.declared_columns import SchemaError
 from signalbox.pipeline.tables.format_plan import FormatPlan
 from signalbox.pipeline.tables.infer_schema import TooManyFieldsError, infer_ddl
 from signalbox.pipeline.topic_client import TopicClient, new_reader, read_ranges
@@ -116,6 +118,7 @@ def run_tables(
         store=formats.store,
         has_value_format=options.formats.value_format is not None,
         mode="upsert" if options.upsert else "append",
+        partition_by=options.partition_by,
     )
     with spark_faults(), open_run(options, plan, engine, Reporting(say, listener)) as run:
         result = _result(run, run.run())

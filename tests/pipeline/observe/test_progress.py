@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from signalbox.pipeline.events import PipelineEvent, Step
-from signalbox.pipeline.progress import ProgressLines, duration_text
+from signalbox.pipeline.observe.progress import ProgressLines, duration_text
 
 
 def event(step: Step, **facts: object) -> PipelineEvent:

@@ -1,4 +1,4 @@
-"""Maintains Delta tables by delta-rs: compaction, vacuum, checkpoints of the log, in both profiles.
+"""Maintains Delta tables by delta-rs: compaction or clustering, vacuum, checkpoints of the log, in both profiles.
 
 Each batch adds files and a commit; without maintenance readers open ever more of both. The steps are ordinary commits:
 a pipeline may write the table meanwhile, which appends and so conflicts with none of them. The transaction marks of the
@@ -10,7 +10,7 @@ progress is named by no version yet: therefore the retention is at least an hour
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -45,10 +45,13 @@ class TableMaintenance:
         return asdict(self)
 
 
-def _maintain(path: Path, target_mb: int, retention_hours: int) -> TableMaintenance:
+def _maintain(path: Path, target_mb: int, retention_hours: int, cluster_by: Sequence[str]) -> TableMaintenance:
     table = DeltaTable(str(path))
     before = len(table.file_uris())
-    table.optimize.compact(target_size=target_mb * 1024 * 1024)
+    if cluster_by:
+        table.optimize.z_order(cluster_by, target_size=target_mb * 1024 * 1024)
+    else:
+        table.optimize.compact(target_size=target_mb * 1024 * 1024)
     table.update_incremental()
     # Shorter retentions than the table's own (a week by default) are the caller's decision.
     deleted = table.vacuum(retention_hours, dry_run=False, enforce_retention_duration=False, full=True)
@@ -64,17 +67,33 @@ def _maintain(path: Path, target_mb: int, retention_hours: int) -> TableMaintena
     )
 
 
+def _cluster_faults(path: Path, cluster_by: Sequence[str]) -> list[str]:
+    table = DeltaTable(str(path))
+    columns = [field.name for field in table.schema().fields]
+    partitions = table.metadata().partition_columns
+    if len(set(cluster_by)) < len(cluster_by):
+        return [f"cluster by is {', '.join(cluster_by)!r}: name each column once"]
+    faults = [f"cluster by {column}: the table is partitioned by it" for column in cluster_by if column in partitions]
+    unknown = [column for column in cluster_by if column not in columns]
+    return faults + [
+        f"cluster by {column}: the table has no such column, but {', '.join(columns)}" for column in unknown
+    ]
+
+
 def maintain_table(
     warehouse: Path,
     name: str,
     *,
     target_mb: int = DEFAULT_TARGET_MB,
     retention_hours: int = DEFAULT_RETENTION_HOURS,
+    cluster_by: Sequence[str] = (),
     say: Callable[[str], None] = print,
 ) -> list[TableMaintenance]:
     """Maintains a table and the table of its rejected records. Raises OptionError, MaintenanceError.
 
     `target_mb`: the size of files to aim at. `retention_hours`: how long versions of the table can still be read.
+    `cluster_by`: rewrites the table with rows that are close in these columns close in its files (Z-order), so that
+    readers skip files by ranges of any of them; not the rejected records.
     """
     problems = []
     if target_mb < 1:
@@ -86,6 +105,8 @@ def maintain_table(
         )
     if not is_table(warehouse / name):
         problems.append(f"there is no table {name} in {warehouse}")
+    elif cluster_by:
+        problems += _cluster_faults(warehouse / name, cluster_by)
     if problems:
         raise OptionError(problems)
     done = []
@@ -93,7 +114,7 @@ def maintain_table(
         if not is_table(path):
             continue
         try:
-            result = _maintain(path, target_mb, retention_hours)
+            result = _maintain(path, target_mb, retention_hours, cluster_by if path.name == name else ())
         except (DeltaError, OSError) as error:
             raise MaintenanceError(f"table {path} cannot be maintained: {error}") from error
         say(

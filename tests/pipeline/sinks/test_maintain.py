@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from signalbox.pipeline.maintenance.maintain import MaintenanceError, maintain_table
 from signalbox.pipeline.options import OptionError
 from signalbox.pipeline.sinks.delta_log import last_transaction, read_table
+from signalbox.pipeline.sinks.maintain import MaintenanceError, maintain_table
 
 pytestmark = pytest.mark.spec("P8")
 
@@ -91,3 +91,37 @@ def test_what_cannot_be_done_is_named(tmp_path: Path) -> None:
     next(iter((tmp_path / "t").glob("*.parquet"))).unlink()
     with pytest.raises(MaintenanceError, match=r"table .*/t cannot be maintained"):
         maintain_table(tmp_path, "t", say=lambda _: None)
+
+
+def ranges(path: Path, column: str) -> list[tuple[int, int]]:
+    actions = DeltaTable(str(path)).get_add_actions(flatten=True)
+    return sorted(
+        zip(*(pa.table(actions).column(f"{end}.{column}").to_pylist() for end in ("min", "max")), strict=True)
+    )
+
+
+def test_a_clustered_table_has_files_with_small_ranges(tmp_path: Path) -> None:
+    rows = 40_000
+    numbers = pa.array((index * 7919) % rows for index in range(rows))
+    for _ in range(2):
+        content = pa.table({"n": numbers, "text": [f"row {n.as_py()} {n.as_py() ** 7}" for n in numbers]})
+        write_deltalake(str(tmp_path / "t"), content, mode="append")
+    fill(tmp_path / "t_dead", range(2))
+    assert ranges(tmp_path / "t", "n") == [(0, rows - 1)] * 2
+    table, dead = maintain_table(tmp_path, "t", target_mb=1, cluster_by=["n"], say=lambda _: None)
+    assert (table.files_before, dead.files_after) == (2, 1)
+    assert table.files_after == len(ranges(tmp_path / "t", "n")) > 1
+    assert sum(high - low for low, high in ranges(tmp_path / "t", "n")) <= rows
+    assert sorted(read_table(tmp_path / "t").column("n").to_pylist()) == sorted([*range(rows)] * 2)
+
+
+def test_columns_that_cannot_cluster_are_named(tmp_path: Path) -> None:
+    write_deltalake(str(tmp_path / "t"), pa.table({"n": [1], "p": ["x"]}), partition_by=["p"])
+    with pytest.raises(OptionError) as raised:
+        maintain_table(tmp_path, "t", cluster_by=["p", "none"])
+    assert raised.value.faults == [
+        "cluster by p: the table is partitioned by it",
+        "cluster by none: the table has no such column, but n, p",
+    ]
+    with pytest.raises(OptionError, match="name each column once"):
+        maintain_table(tmp_path, "t", cluster_by=["n", "n"])

@@ -23,12 +23,13 @@ class Driver:
         kill_at: dict[str, Any] | None = None,
         environment: dict[str, str] | None = None,
         replay: Path | None = None,
+        backfill: bool = False,
     ) -> None:
         self._log = log
-        asked = json.dumps(
-            {"options": options, "kill_at": kill_at, **({"replay": str(replay)} if replay is not None else {})}
-        )
-        command = [sys.executable, "-m", "tests.system.pipeline.driver", asked]
+        asked = {"options": options, "kill_at": kill_at, "backfill": backfill}
+        if replay is not None:
+            asked["replay"] = str(replay)
+        command = [sys.executable, "-m", "tests.system.pipeline.driver", json.dumps(asked)]
         with log.open("wb") as output:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True

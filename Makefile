@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction bench-pipeline ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction bench-pipeline ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security pipeline-page
 .PHONY: dist dist-test pythons
 .DEFAULT_GOAL := help
 
@@ -40,16 +40,19 @@ lint: $(STAMP)  ## format, lint, types, import contracts
 	$(BIN)/lint-imports
 
 WORKERS ?= $(shell nproc)
-PARALLEL = -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+# The tests of `system` wait for processes most of the time: twice as many workers, with 4 GiB for each.
+SYSTEM_WORKERS ?= $(if $(filter file,$(origin WORKERS)),$(MOST_WORKERS),$(WORKERS))
+MOST_WORKERS = $(shell awk -v cores=$$(nproc) '/^MemTotal/ {most = int($$2 / 4194304); print most < 2 * cores ? (most > 1 ? most : 1) : 2 * cores}' /proc/meminfo)
+PARALLEL = --dist loadscope --no-loadscope-reorder
 
 # The file system in memory, if it has 2 GB free: on a disk a fifth of the time of `unit` is writing and fsync.
 MEMORY := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk '$$1 > 2000000 && NR == 2 {print "/dev/shm"}')
 
 unit: $(STAMP)  ## the tests that need nothing but Python: WORKERS=n
-	$(if $(MEMORY),TMPDIR=$(MEMORY) )$(BIN)/python -m pytest $(PARALLEL) -o tmp_path_retention_policy=failed tests --ignore=tests/system -m "not system"
+	$(if $(MEMORY),TMPDIR=$(MEMORY) )$(BIN)/python -m pytest -n $(WORKERS) $(PARALLEL) -o tmp_path_retention_policy=failed tests --ignore=tests/system -m "not system"
 
 system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs: WORKERS=n
-	$(BIN)/python -m pytest $(PARALLEL) tests/system tests/pipeline tests/tools tests/testing -m system
+	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/system tests/pipeline tests/tools tests/testing -m system
 
 wire-diff: $(STAMP)  ## some 700 questions to ours and to Apache Kafka 4.4.0, answers compared field by field (needs mvn and Java): SHOW=1
 	$(BIN)/python -m tests.system.wire_diff $(if $(SHOW),--show)
@@ -59,6 +62,9 @@ interop-security: $(STAMP)  ## every security protocol and mechanism with every 
 
 pipeline-security: $(STAMP)  ## Spark reads through TLS, client certificates and each login, in both profiles (5 minutes)
 	$(BIN)/python -m pytest tests/system/pipeline/secured_runs.py
+
+pipeline-page: $(STAMP)  ## every command of docs/pipeline.md, in its order (Spark: some minutes)
+	$(BIN)/python -m pytest tests/system/pipeline/page_runs.py
 
 ecosystem: $(STAMP)  ## exactly-once programs of other projects while brokers are killed (needs mvn and Java): ONLY=name
 	$(BIN)/python -m tests.system.ecosystem $(ONLY)

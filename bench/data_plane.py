@@ -34,7 +34,7 @@ class Contest:
 
     metric: str
     load: Load | NewConnections
-    bound: float
+    bound: float | None
     gb_of: int = 0
     fetch_bytes: int = 0
     sides: tuple[str, str] = (_OURS, _BROKER)
@@ -49,7 +49,8 @@ def contests() -> Iterator[Contest]:
     """The rows in the order of the table."""
     asks = frames.api_versions()
     yield Contest("ApiVersions, 100 connections, us a request", Load("api-versions", asks, 100), 2.3)
-    yield Contest("new connection with ApiVersions, us a connection", NewConnections("connect", asks, 64), 1.8)
+    # Without a bound beside C, whose accepted sockets have no state; beside another commit of ours it has one.
+    yield Contest("new connection with ApiVersions, us a connection", NewConnections("connect", asks, 64), None)
     one = frames.produce(PRODUCE_TOPIC, frames.batch_of(_ONE_RECORD_BYTES, 1), 1, ACKS_ALL)
     yield Contest("one-record produce, 100 connections, us a request", Load("produce-one", one, 100), 4.5)
     for size, records, connections, bound in PRODUCES:

@@ -40,7 +40,8 @@ def test_a_refused_connection(form: str, capsys: pytest.CaptureFixture[str]) -> 
         port = unused.getsockname()[1]
     with pytest.raises(typer.Exit):
         page_of(form.format(port))
-    assert "check signalbox.metrics.http.port of the broker" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert "has no metrics page: Connection refused (check signalbox.metrics.http.port of the broker)" in message
 
 
 def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

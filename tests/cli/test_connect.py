@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import typer
 
-from signalbox.cli.connect import COMMAND_CONFIG, ask, pairs, report, show
+from signalbox.cli.connect import COMMAND_CONFIG, ask, pairs, property_values, report, show
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import BOOTSTRAP
 from signalbox.client.admin_apis.admin_call import AdminResult
+from signalbox.client.application_rows import CONSUMER_CONFIG, PRODUCER_CONFIG
 from signalbox.protocol.error_table import Error
 
 
@@ -90,3 +91,24 @@ def test_how_to_log_in_is_read_from_a_file(
         ask(lambda admin: admin.describe_cluster(), timeout_ms=200)
     assert ended.value.exit_code == code
     assert says in capsys.readouterr().err
+
+
+def test_known_keys_of_clients() -> None:
+    texts = ["linger.ms=50", "acks=all"]
+    assert property_values(texts, PRODUCER_CONFIG, "acks") == {"linger.ms": "50", "acks": "all"}
+    assert property_values(None, CONSUMER_CONFIG) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fetch.min.byts=1", "--property fetch.min.byts: no such key: did you mean fetch.min.bytes? --command-config"),
+        ("security.protocol=SSL", "no such key: expected one of auto.commit.interval.ms, auto.offset.reset,"),
+        ("acks=1", "no such key"),
+    ],
+)
+def test_unknown_keys_of_clients(text: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as ended:
+        property_values([text], CONSUMER_CONFIG)
+    assert ended.value.exit_code == 2
+    assert message in capsys.readouterr().err

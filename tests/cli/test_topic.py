@@ -37,7 +37,7 @@ def test_rejections_are_on_standard_error(run: Any) -> None:
     for arguments, text in (
         (("create", "a/b"), "Topic name is invalid"),
         (("create", "c", "--replication-factor", "9"), "c:"),
-        (("delete", "nope"), "nope"),
+        (("delete", "nope"), "nope: The topic 'nope' does not exist."),
         (("describe", "nope"), "nope"),
         (("partitions", "nope", "3"), "nope"),
     ):

@@ -66,6 +66,7 @@ KINDS = [
     Bad("/config/clients/app"),
     Bad("/config/ips/127.0.0.1"),
     Bad("/config/client-metrics/all"),
+    Bad("/config/groups/all"),
     Bad("/config/changes/config_change_0000000009", logged=False),
     Bad("/admin/delete_topics/gone/x", logged=False, kept=False),
     Bad("/admin/reassign_partitions", logged=False),  # Kafka before KIP-455: these two are not read

@@ -15,8 +15,10 @@ from signalbox.replication.throttle import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    MOVE_RATE,
     Throttles,
 )
+from signalbox.storage.directories.move_throttle import MoveThrottle
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
 pytestmark = pytest.mark.spec("D3")
@@ -26,7 +28,13 @@ RECORDS = 30
 
 def values(**changes: int) -> dict[str, Any]:
     """The throttle configs of a broker. By default the window allows a burst of one second's rate."""
-    keys = {"num": "replication.quota.window.num", "leader": LEADER_RATE, "follower": FOLLOWER_RATE}
+    keys = {
+        "num": "replication.quota.window.num",
+        "leader": LEADER_RATE,
+        "follower": FOLLOWER_RATE,
+        "move_num": "alter.log.dirs.replication.quota.window.num",
+        "moves": MOVE_RATE,
+    }
     read, faults = REPLICATION_CONFIG.read(
         {keys[set_partitions]: str(value) for set_partitions, value in {"num": 2, **changes}.items()}
     )
@@ -35,7 +43,7 @@ def values(**changes: int) -> dict[str, Any]:
 
 
 def throttles(clock: ManualClock, **changes: int) -> Throttles:
-    made = Throttles.of(1, clock.monotonic)
+    made = Throttles.of(1, clock.monotonic, MoveThrottle(clock.monotonic))
     made.apply_rates(values(**changes))
     return made
 
@@ -50,6 +58,16 @@ def test_whose_copying_counts() -> None:
     made.apply_topic("t", {})
     assert not made.leader.covers("t", 0)
     assert not made.follower.covers("t", 0)
+
+
+def test_moves_have_a_rate_and_windows_of_their_own() -> None:
+    made = throttles(ManualClock(), moves=100, move_num=3)
+    made.moves.record(200)
+    assert not made.moves.delays(lambda: None), "two seconds' worth at once"
+    made.moves.record(1)
+    assert made.moves.delays(lambda: None)
+    made.apply_rates(values(leader=5))
+    assert not made.moves.delays(lambda: None), "no rate is set any more"
 
 
 def test_an_invalid_stored_config_is_logged_and_ignored(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from signalbox.common.ids import ZERO_UUID
+from signalbox.metadata.image import MetadataImage, TopicImage
 from signalbox.server import garbage as module
 from signalbox.server.garbage import _EVERYTHING_AFTER, Garbage
 
@@ -50,12 +52,39 @@ def test_what_lives_is_frozen() -> None:
 
 
 def test_a_broker_that_grows_under_load_looks_at_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    resident, work = [100 << 20], [0]
-    monkeypatch.setattr(module, "_resident_bytes", lambda: resident[0])
+    blocks, work = [100_000], [0]
+    monkeypatch.setattr(module, "_blocks", lambda: blocks[0])
     garbage = Garbage(lambda: work[0])
     garbage._collect_all()
     begun = full_collections()
-    for resident[0], expected in ((181 << 20, 0), (183 << 20, 1), (183 << 20, 1), (400 << 20, 2)):
+
+    def collections_at(now: int) -> int:
+        blocks[0] = now
+        work[0] += 1
+        garbage.check()
+        return full_collections() - begun
+
+    assert [collections_at(now) for now in (150_000, 150_001, 150_001, 225_001, 225_001)] == [0, 1, 1, 1, 1]
+    assert collections_at(225_002) == 2
+
+
+def image_with(**counts: int) -> MetadataImage:
+    """Topics with so many partitions."""
+    topics = {name: TopicImage(name, ZERO_UUID, dict.fromkeys(range(count))) for name, count in counts.items()}  # type: ignore[arg-type]
+    return MetadataImage({}, topics, {})
+
+
+def test_new_partitions_are_no_reason_to_look_at_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks, work = [100_000], [0]
+    monkeypatch.setattr(module, "_blocks", lambda: blocks[0])
+    garbage = Garbage(lambda: work[0])
+    garbage._collect_all()
+    begun = full_collections()
+    before = image_with(old=1)
+    after = image_with(old=1, new=1_000)
+    garbage.image_replaced(before, after, {"new"})
+    for blocks[0], expected in ((300_000, 0), (400_000, 1)):
         work[0] += 1
         garbage.check()
         assert full_collections() == begun + expected
+    garbage.image_replaced(after, before, {"new"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from typing import Any
 
 import pytest
 
@@ -78,3 +79,31 @@ def test_the_nodes_handler_limits_the_lines_of_clients(monkeypatch: pytest.Monke
         with LogSource("10.0.0.7"):
             passed += bool(handler.filter(record("rejected")))
     assert passed == LINES_PER_INTERVAL
+
+
+@pytest.mark.parametrize(
+    ("environment", "level", "formatter"),
+    [
+        ({}, "INFO", LineFormat),
+        ({"LOG_LEVEL": "debug", "LOG_FORMAT": "JSON"}, "DEBUG", JsonFormat),
+        ({"LOG_LEVEL": "WARNING", "LOG_FORMAT": "text"}, "WARNING", LineFormat),
+    ],
+)
+def test_level_and_format_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], level: str, formatter: type[logging.Formatter]
+) -> None:
+    chosen: dict[str, Any] = {}
+    monkeypatch.setattr(logging, "basicConfig", lambda **options: chosen.update(options))
+    for name in ("LOG_LEVEL", "LOG_FORMAT"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    start_logging("7")
+    assert (chosen["level"], type(chosen["handlers"][0].formatter)) == (level, formatter)
+
+
+@pytest.mark.parametrize(("name", "value"), [("LOG_LEVEL", "loud"), ("LOG_FORMAT", "xml")])
+def test_other_levels_and_formats_are_an_error(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=f"{name} of the environment is '{value}': expected one of "):
+        start_logging("7")

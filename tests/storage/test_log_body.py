@@ -1,3 +1,4 @@
+import errno
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,24 @@ def test_a_rolled_segment_is_complete_on_disk(tmp_path: Path) -> None:
         "leader-epoch-checkpoint",
     ]
     assert (tmp_path / str(TP) / "00000000000000000000.timeindex").stat().st_size == 12
+
+
+def test_a_topic_with_preallocate_reserves_the_space_of_its_active_segment(tmp_path: Path) -> None:
+    disk = FaultyFileSystem()
+    log = new_log(tmp_path, LogConfig(preallocate=True, segment_bytes=1 << 20), file_system=disk)
+
+    def taken(base_offset: int) -> int:
+        return (tmp_path / str(TP) / f"{base_offset:020}.log").stat().st_blocks * 512
+
+    append(log, batch(2))
+    assert taken(0) >= 1 << 20
+    log.roll()
+    assert taken(0) < 1 << 20 <= taken(2)
+    disk.fail("reserve", errno.ENOSPC)
+    append(log, batch(1))
+    log.roll()
+    append(log, batch(1))
+    assert offsets(log) == [0, 1, 2, 3], "the file grows as it is written"
 
 
 class Later:

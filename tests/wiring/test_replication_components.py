@@ -25,6 +25,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.replication.throttle import Throttles
+from signalbox.storage.directories.move_throttle import MoveThrottle
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.replication_components import ChannelAlterPartition, _config_changed, open_group_coordinator
 from tests.configuration.settings import config_of
@@ -37,7 +38,7 @@ class Replicas:
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.fetchers = self
-        self.throttles = Throttles.of(1, SystemClock().monotonic)
+        self.throttles = Throttles.of(1, SystemClock().monotonic, MoveThrottle(SystemClock().monotonic))
 
     def resize(self, num_fetchers: int) -> None:
         self.calls.append(f"{num_fetchers} fetchers")

@@ -108,6 +108,16 @@ def test_whatever_ends_a_start_is_exit_code_1(
     assert (last.exc_info is not None) == isinstance(error, KeyError)
 
 
+def test_a_wrong_log_level_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LOG_LEVEL", "loud")
+    assert main([str(properties(tmp_path))]) == 2
+    assert (
+        "not started: LOG_LEVEL of the environment is 'loud': expected one of DEBUG, INFO," in capsys.readouterr().err
+    )
+
+
 def start(file: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "signalbox.wiring.serve", str(file)],

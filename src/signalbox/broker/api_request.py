@@ -32,8 +32,9 @@ class ApiRequest:
 
     `frame` is the request as received (without the size), kept for forwarding. `forwarded_by` is the node whose
     Envelope carried it, or None when the client sent it directly. `was_forwarded`: this broker forwarded the
-    request or a part of it. `replicates`: a replica fetcher sent it, and is authorized to. `queue_s` is the time it
-    waited for the handler, `busy_s` the time it occupied the thread.
+    request or a part of it. `own_of_broker`: the broker whose Envelope carried it asked for itself, not for a client.
+    `replicates`: a replica fetcher sent it, and is authorized to. `queue_s` is the time it waited for the handler,
+    `busy_s` the time it occupied the thread.
     """
 
     __slots__ = (
@@ -43,6 +44,7 @@ class ApiRequest:
         "forwarded_by",
         "frame",
         "header",
+        "own_of_broker",
         "queue_s",
         "received_at",
         "replicates",
@@ -67,6 +69,7 @@ class ApiRequest:
         self.queue_s = 0.0
         self.busy_s = 0.0
         self.was_forwarded = False
+        self.own_of_broker = False
         self.replicates = False
 
 

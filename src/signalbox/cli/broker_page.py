@@ -48,6 +48,8 @@ def page_of(address: str) -> str:
         return read_page(url)
     except (OSError, ValueError, http.client.HTTPException) as error:  # urllib.error.URLError is an OSError
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        if isinstance(reason, OSError) and reason.strerror:
+            reason = reason.strerror
         fail(f"{address} has no metrics page: {reason} (check signalbox.metrics.http.port of the broker)")
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from signalbox.client.admin_apis.admin_call import AdminResult
     from signalbox.client.client_settings import ClientSettings
     from signalbox.client.cluster_client import ClusterClient
+    from signalbox.common.config.config_table import ConfigTable
 
     console: Console
     errors: Console
@@ -39,6 +40,7 @@ Api = TypeVar("Api")
 
 TIMEOUT_MS = 10_000
 CONNECT_TIMEOUT_MS = 3_000
+NEW_TOPIC_MS = 1_000  # a topic that no broker knows for so long does not exist: a person waits for the answer
 
 
 def __getattr__(name: str) -> Any:
@@ -111,6 +113,7 @@ def client_settings(timeout_ms: int = TIMEOUT_MS) -> ClientSettings:
         "client.id": "signalbox-cli",
         "default.api.timeout.ms": str(timeout_ms),
         "socket.connection.setup.timeout.ms": str(min(CONNECT_TIMEOUT_MS, timeout_ms)),
+        "topic.metadata.propagation.max.ms": str(NEW_TOPIC_MS),
     }
     properties = {**defaults, **client_properties(), "bootstrap.servers": shared().bootstrap}
     return ClientSettings.from_properties(properties)
@@ -139,13 +142,17 @@ def show(listing: Listing, **facts: Any) -> None:
 
 def draw(listing: Listing) -> None:
     """Prints a listing as a table: as wide as the terminal, or as wide as necessary in a pipe."""
+    draw_within(listing, terminal_width())
+
+
+def draw_within(listing: Listing, width: int | None) -> None:
+    """As `draw`, at most `width` columns wide if it is not None: for output that reaches a terminal by a pipe."""
     from signalbox.cli.shell.table import encodes_lines, table_lines
 
     if listing.title:
         say(listing.title)
     ascii_only = not encodes_lines(sys.stdout.encoding)
-    ascii_only = not encodes_lines(sys.stdout.encoding)
-    lines = table_lines(listing.columns, listing.texts(), terminal_width(), ascii_only)
+    lines = table_lines(listing.columns, listing.texts(), width, ascii_only)
     print("\n".join(lines), flush=True)
 
 
@@ -184,6 +191,21 @@ def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
         if not equals or not key:
             fail(f"{option} takes key=value, not {text!r}", code=2)
         values[key] = value
+    return values
+
+
+def property_values(texts: list[str] | None, table: ConfigTable, *others: str) -> dict[str, str]:
+    """`key=value` texts as a dict. A key that is not in the table, nor one of `others`, ends the command, with the key
+    that may be meant."""
+    from difflib import get_close_matches
+
+    values = pairs(texts, "--property")
+    names = [*others, *(row.name for row in table)]
+    for key in values:
+        if key not in names:
+            near = get_close_matches(key, names, 1, 0.8)
+            remedy = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(sorted(names))}."
+            fail(f"--property {key}: no such key: {remedy} --command-config has those of the connection.", code=2)
     return values
 
 

@@ -3,6 +3,7 @@ it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -62,7 +63,11 @@ def create(
 @app.command("delete")
 def delete(names: list[str]) -> None:
     """Delete topics and all their records."""
-    report(ask_with(TopicAdmin, lambda admin: admin.delete_topics(names)), "deleted")
+    results = ask_with(TopicAdmin, lambda admin: admin.delete_topics(names))
+    for name, result in results.items():
+        if result.error is Error.UNKNOWN_TOPIC_OR_PARTITION:
+            results[name] = replace(result, message=f"The topic '{name}' does not exist.")
+    report(results, "deleted")
 
 
 @app.command("partitions")

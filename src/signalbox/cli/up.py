@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from signalbox.cli.connect import draw, fail, pairs
+from signalbox.cli.connect import draw_within, fail, pairs, terminal_width
 from signalbox.cli.local_cluster.cluster_folder import AlreadyRuns, claim, default_folder, rotate_logs
 from signalbox.cli.local_cluster.cluster_ports import Ports
 from signalbox.cli.local_cluster.cluster_start import cause_first, create_topics, parse_topic
@@ -48,8 +48,10 @@ def up(
     port: Annotated[
         int,
         typer.Option(
+            min=0,
+            max=65_535,
             help="First port: three per broker (CLIENT, REPLICATION, CONTROL), one per controller, then a metrics page"
-            " per node; 0: free ports."
+            " per node; 0: free ports.",
         ),
     ] = 19092,
     topic: Annotated[
@@ -185,9 +187,10 @@ def _open(relays: DrillRelays, stack: ExitStack) -> None:
 
 
 def _show(cluster: ProcessCluster, errors: list[str], console: Console, background: Detached | None) -> None:
+    width = terminal_width() if background is None else background.width
     if cluster.controllers:
-        draw(_controllers(cluster))
-    draw(_overview(cluster))
+        draw_within(_controllers(cluster), width)
+    draw_within(_overview(cluster), width)
     for error in errors:
         console.print(error, style="red", markup=False, highlight=False, soft_wrap=True)
     stop = f"signalbox down --data {cluster.folder}" if background is not None else "Ctrl-C"

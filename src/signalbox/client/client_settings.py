@@ -8,12 +8,12 @@ from typing import Any
 
 from signalbox.client.cluster.rebootstrap import RecoveryPolicy
 from signalbox.client.config_rows import CLIENT_CONFIG
-from signalbox.client.connection.client_security import security_of
 from signalbox.client.connection.connection_settings import PLAINTEXT, ConnectionSecurity, ConnectionSettings
 from signalbox.client.connection.node import Address, parse_bootstrap_servers
 from signalbox.client.failures import ConfigRejected
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.old_keys import current_name
+from signalbox.common.endpoint import SecurityProtocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +49,12 @@ class ClientSettings:
         values, faults = CLIENT_CONFIG.read(properties)
         if not properties.get("bootstrap.servers"):
             faults.append(ConfigFault("bootstrap.servers", "", "is missing", "Name one broker as host:port"))
-        security, security_faults = security_of(values)
-        faults += security_faults
+        security = PLAINTEXT
+        if values["security.protocol"] != SecurityProtocol.PLAINTEXT.name:
+            from signalbox.client.connection.client_security import security_of  # short commands start sooner without
+
+            security, security_faults = security_of(values)
+            faults += security_faults
         if faults:
             raise ConfigRejected("\n".join(map(str, faults)))
         number = {name: int(value) for name, value in values.items() if isinstance(value, int)}

@@ -10,9 +10,7 @@ from signalbox.client.cluster.rebootstrap import ClusterIdPolicy
 from signalbox.client.connection.node import parse_bootstrap_servers
 from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Validator, Value, at_least, one_of
 from signalbox.security.oauth.config_rows import LOGIN_ROWS
-from signalbox.security.sasl.oauthbearer import OAUTHBEARER
-from signalbox.security.sasl.plain import PLAIN
-from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
+from signalbox.security.sasl.mechanism import OAUTHBEARER, PLAIN, SCRAM_MECHANISMS
 
 _B, _S, _I, _P, _L = (
     ConfigType.BOOLEAN,

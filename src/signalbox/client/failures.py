@@ -40,6 +40,19 @@ class PeerBroke(ConnectFailed):
     """The peer violates the protocol: invalid bytes, a wrong length, an unexpected correlation id, unexpected TLS."""
 
 
+class FurtherConnectionClosed(ConnectFailed):
+    """The broker closed this connection at once, while it keeps others of this client: it is at a limit."""
+
+    def __init__(self, address: Address, stage: str, problem: str, others: int) -> None:
+        kept = "another connection" if others == 1 else f"{others} other connections"
+        super().__init__(
+            address,
+            stage,
+            f"{problem}, while it keeps {kept} of this client; the broker is probably at a limit of its connections "
+            "(max.connections.per.ip, max.connections.per.ip.overrides, max.connections)",
+        )
+
+
 class AuthenticationRejected(ConnectFailed):
     """The peer rejected our credentials or the mechanism: a retry with the same ones cannot succeed."""
 

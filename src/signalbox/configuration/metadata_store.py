@@ -92,6 +92,11 @@ def store_setting(values: Mapping[str, Value]) -> tuple[str, str]:
     return "signalbox.metadata.store", str(values["signalbox.metadata.store"] or "")
 
 
+def is_on_zookeeper(values: Mapping[str, Value]) -> bool:
+    """Whether the metadata store is ZooKeeper."""
+    return store_setting(values)[1].startswith(_ZOOKEEPER)
+
+
 def longest_session_s(values: Mapping[str, Any]) -> float:
     """The time in seconds after which the session of a process that was killed has certainly ended."""
     session_ms: int = values["zookeeper.session.timeout.ms"]

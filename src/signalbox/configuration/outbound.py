@@ -27,7 +27,7 @@ from signalbox.network.listeners.listener_security import (
 from signalbox.network.listeners.network_settings import ListenerSettings, NetworkSettings, listener_prefix
 from signalbox.network.sasl.sasl_mechanisms import SUPPORTED_MECHANISMS
 from signalbox.security.jaas import LoginModule
-from signalbox.security.sasl.oauthbearer import OAUTHBEARER
+from signalbox.security.sasl.mechanism import OAUTHBEARER
 from signalbox.security.tls.collect_errors import collect_errors
 from signalbox.security.tls.contexts import client_context
 from signalbox.security.tls.settings import TlsConfigError, tls_settings

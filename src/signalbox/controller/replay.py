@@ -31,7 +31,7 @@ from signalbox.metadata.entries.partition_state import NO_LEADER, PartitionState
 from signalbox.metadata.store.port import Create, Delete, Operation, Write
 
 # The entries of these are deleted when they have no configs; topics and brokers keep their entry.
-_WITHOUT_CONFIGS_NO_ENTRY = ("users/", "clients/", "ips/", "client-metrics/")
+_WITHOUT_CONFIGS_NO_ENTRY = ("users/", "clients/", "ips/", "client-metrics/", "groups/")
 
 
 def replay(context: ControllerContext, records: Iterable[rec.Record]) -> tuple[ControllerContext, list[Operation]]:

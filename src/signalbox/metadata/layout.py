@@ -78,6 +78,7 @@ ROOTS: tuple[str, ...] = (
     "/config/brokers",
     "/config/ips",
     "/config/client-metrics",
+    "/config/groups",
     "/admin",
     DELETE_TOPICS,
     ISR_CHANGES,

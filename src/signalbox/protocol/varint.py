@@ -11,6 +11,10 @@ def uvarint(value: int) -> bytes:
     """Base 128, least significant group first; a length takes at most 5 bytes."""
     if value < 128:
         return _SMALL[value]
+    if value < 16_384:  # two and three bytes: the lengths of records in responses
+        return bytes((value & 127 | 128, value >> 7))
+    if value < 2_097_152:
+        return bytes((value & 127 | 128, value >> 7 & 127 | 128, value >> 14))
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)

@@ -34,6 +34,8 @@ REPLICATION_CONFIG = ConfigTable(
         ("leader.replication.throttled.rate", _L, _LONG_MAX, 0, _LIVE, "The maximum rate in bytes per second at which a leader sends data of the replicas in leader.replication.throttled.replicas."),
         ("follower.replication.throttled.rate", _L, _LONG_MAX, 0, _LIVE, "The maximum rate in bytes per second at which a follower fetches data of the replicas in follower.replication.throttled.replicas."),
         ("replica.alter.log.dirs.io.max.bytes.per.second", _L, _LONG_MAX, 0, _LIVE, "The maximum rate in bytes per second at which replicas move between log directories."),
+        ("alter.log.dirs.replication.quota.window.num", _I, 11, 1, _STATIC, "The number of windows over which moves between log directories are measured. A burst of one window less is allowed."),
+        ("alter.log.dirs.replication.quota.window.size.seconds", _I, 1, 1, _STATIC, "The length in seconds of one window of alter.log.dirs.replication.quota.window.num."),
         ("replica.high.watermark.checkpoint.interval.ms", _L, 5_000, 1, _STATIC, "The interval in milliseconds at which high watermarks are checkpointed."),
         ("max.incremental.fetch.session.cache.slots", _I, MAX_FETCH_SESSIONS, 0, _STATIC, "The maximum number of incremental fetch sessions."),
         ("fetch.max.bytes", _I, 57_671_680, 1_024, _STATIC, "The maximum number of bytes in one fetch response, even if the client requests more."),

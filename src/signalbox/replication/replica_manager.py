@@ -75,7 +75,7 @@ class ReplicaManager:
         self.isr_changes = IsrChanges(
             dependencies.broker_id, dependencies.broker_epoch, dependencies.alter_partition, scheduler.deadlines
         )
-        self.throttles = Throttles.of(dependencies.broker_id, scheduler.clock.monotonic)
+        self.throttles = Throttles.of(dependencies.broker_id, scheduler.clock.monotonic, logs.moves.throttle)
         identity = FollowerIdentity(
             dependencies.broker_id, dependencies.broker_epoch, self.on_log_failure, self.throttles.follower
         )

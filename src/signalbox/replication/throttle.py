@@ -1,5 +1,5 @@
 """Replication throttling (KIP-73): one rate for data that this broker sends as a leader, one for data that it fetches
-as a follower, each for the replicas that a topic's config names.
+as a follower, each for the replicas that a topic's config names; and one for moves between its log directories.
 
 A replica that is in sync is never throttled, but its bytes are counted: throttling may delay data, but must not remove
 replicas from the ISR. `kafka-reassign-partitions --throttle` sets and removes the configs.
@@ -14,13 +14,19 @@ from dataclasses import dataclass
 from signalbox.common.config.config_table import Value
 from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.common.token_bucket import TokenBucket
+from signalbox.storage.directories.move_throttle import UNLIMITED, MoveThrottle
 
 log = logging.getLogger(__name__)
 
 LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+MOVE_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+_WINDOW = "replication.quota.window.num", "replication.quota.window.size.seconds"
+_MOVE_WINDOW = (
+    "alter.log.dirs.replication.quota.window.num",
+    "alter.log.dirs.replication.quota.window.size.seconds",
+)
 LEADER_REPLICAS, FOLLOWER_REPLICAS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 
-_UNLIMITED = 2**63 - 1
 _ALL = "*"
 _RECHECK_MS = 500.0
 _MIN_WAIT_MS = 10.0
@@ -37,7 +43,7 @@ class ReplicationThrottle:
     def set_rate(self, bytes_per_second: int, seconds: float) -> None:
         """Set the rate; a burst of `seconds` at that rate is allowed."""
         now = self._monotonic()
-        if bytes_per_second >= _UNLIMITED:
+        if bytes_per_second >= UNLIMITED:
             self._bucket = None
         elif self._bucket is None:
             self._bucket = TokenBucket(bytes_per_second, bytes_per_second * seconds, now)
@@ -82,30 +88,26 @@ class ReplicationThrottle:
 
 @dataclass(frozen=True, slots=True)
 class Throttles:
-    """Both throttles of a broker."""
+    """The throttles of a broker."""
 
     broker_id: int
     leader: ReplicationThrottle
     follower: ReplicationThrottle
+    moves: MoveThrottle
 
     @classmethod
-    def of(cls, broker_id: int, monotonic: Callable[[], float]) -> Throttles:
-        return cls(broker_id, ReplicationThrottle(monotonic), ReplicationThrottle(monotonic))
+    def of(cls, broker_id: int, monotonic: Callable[[], float], moves: MoveThrottle) -> Throttles:
+        return cls(broker_id, ReplicationThrottle(monotonic), ReplicationThrottle(monotonic), moves)
 
     def apply_rates(self, values: Mapping[str, Value]) -> None:
         """Apply the broker's configs."""
-        windows, size_seconds, *rates = (
-            int(str(values[key]))
-            for key in (
-                "replication.quota.window.num",
-                "replication.quota.window.size.seconds",
-                LEADER_RATE,
-                FOLLOWER_RATE,
-            )
-        )
-        seconds = float(max((windows - 1) * size_seconds, 1))
-        for throttle, rate in zip((self.leader, self.follower), rates, strict=True):
-            throttle.set_rate(rate, seconds)
+        for throttle, key, window in (
+            (self.leader, LEADER_RATE, _WINDOW),
+            (self.follower, FOLLOWER_RATE, _WINDOW),
+            (self.moves, MOVE_RATE, _MOVE_WINDOW),
+        ):
+            rate, windows, size_seconds = (int(str(values[name])) for name in (key, *window))
+            throttle.set_rate(rate, float(max((windows - 1) * size_seconds, 1)))
 
     def apply_topic(self, topic: str, configs: Mapping[str, str]) -> None:
         """Apply a topic's configs."""

@@ -4,17 +4,32 @@ controllers wait."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.connection.node import Address
+from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.endpoint import Endpoint
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.peer_security import PeerSecurity
+from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.corrupt_entries import readable
 from signalbox.metadata.entries.registration import registration_at
 from signalbox.metadata.layout import BROKER_IDS
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.listeners.listener_table import ListenerTable
 from signalbox.protocol.error_table import Error
+
+_METADATA_WAIT_S = 5.0
+
+
+async def created_audit_topic(
+    cache: MetadataCache, create: Callable[[], Awaitable[tuple[int, str]]]
+) -> tuple[int, str]:
+    """The result of `create`, (error code, message); (0, "") without it if this broker's metadata has the topic. It
+    waits for metadata first: a broker that has just started has none, and would create the topic at each start."""
+    await cache.wait_until(lambda image: bool(image.brokers), _METADATA_WAIT_S)
+    return (0, "") if AUDIT_TOPIC in cache.image.topics else await create()
 
 
 class AuditTopicLocator:

@@ -59,9 +59,19 @@ class JsonFormat(LineFormat):
         return json.dumps(fields)
 
 
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_FORMATS = ("text", "json")
+
+
 def start_logging(node: str) -> None:
-    """Log to standard error; LOG_LEVEL (default INFO) and LOG_FORMAT (text or json) come from the environment."""
+    """Log to standard error; LOG_LEVEL (default INFO) and LOG_FORMAT (text or json), in upper or lower case, come from
+    the environment. ValueError for other values."""
+    level = os.environ.get("LOG_LEVEL", "").upper() or "INFO"
+    form = os.environ.get("LOG_FORMAT", "").lower() or "text"
+    for name, value, values in (("LOG_LEVEL", level, _LEVELS), ("LOG_FORMAT", form, _FORMATS)):
+        if value not in values:
+            raise ValueError(f"{name} of the environment is {os.environ[name]!r}: expected one of {', '.join(values)}")
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(ClientLineLimits())
-    handler.setFormatter(JsonFormat(node) if os.environ.get("LOG_FORMAT") == "json" else LineFormat(node))
-    logging.basicConfig(level=os.environ.get("LOG_LEVEL", "INFO"), handlers=[handler], force=True)
+    handler.setFormatter(JsonFormat(node) if form == "json" else LineFormat(node))
+    logging.basicConfig(level=level, handlers=[handler], force=True)

@@ -13,10 +13,10 @@ from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.configuration.delegation_tokens import DelegationTokens
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import user_entity
+from signalbox.security.sasl.mechanism import SCRAM_MECHANISMS
 from signalbox.security.sasl.scram import TokenLogin
 from signalbox.security.sasl.scram_messages import (
     MIN_ITERATIONS,
-    SCRAM_MECHANISMS,
     Salts,
     ScramCredential,
     credential_from_salted,

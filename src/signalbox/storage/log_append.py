@@ -26,7 +26,6 @@ from signalbox.protocol.records.batch_header import (
     read_batch_header,
     unpack_header,
 )
-from signalbox.protocol.records.record_checks import COUNTED_COMPRESSED_BYTES, SMALLEST_RECORD_BYTES
 from signalbox.protocol.records.record_walk import walk_records
 from signalbox.protocol.records.transaction_marker import read_marker
 from signalbox.storage.append_queue import DIRECT_WRITE_SIZE_BYTES, AppendQueue, LogAppendInfo, OnWritten
@@ -48,8 +47,6 @@ from signalbox.storage.validation.batch_admission import (
 from signalbox.storage.validation.batch_order import GAPS_ANYWHERE, BatchBehindGap
 
 MAX_LEADER_EPOCH = 2**31 - 1
-_ZSTD = 4  # the last compression code; larger attributes are flags, which need the full validation
-_COUNTED_COMPRESSED_LENGTH = COUNTED_COMPRESSED_BYTES - LOG_OVERHEAD
 _ASSIGNED = Struct(">qii")  # base offset, batch length, partition leader epoch
 
 
@@ -346,22 +343,19 @@ class LogAppends(AppendQueue):
         self.next_offset = self.log_end_offset = base_offset
 
     def _passes_fast_validation(self, batch: Buffer, header: tuple[int, ...], now_ms: int) -> bool:
-        """The fast validation: True for a complete, ordinary batch of a client without any fault. Yields."""
+        """The fast validation: True for a complete, ordinary, uncompressed batch of a client without any fault.
+        Yields."""
         _, length, _, magic, crc, attributes, delta, base_timestamp, max_timestamp, pid, epoch, sequence, count = header
         rules = self._rules
         return (
             length + LOG_OVERHEAD == len(batch) <= rules.max_message_bytes
             and magic == MAGIC
-            and 0 <= attributes <= _ZSTD
+            and not attributes
             and 0 <= delta == count - 1
             and max_timestamp - now_ms <= rules.timestamp_after_max_ms
             and now_ms - base_timestamp <= rules.timestamp_before_max_ms
             and (pid < 0 or (epoch >= 0 and sequence >= 0))
             and crc32c(memoryview(batch)[21:]) == crc
-            and (
-                (length > _COUNTED_COMPRESSED_LENGTH and count * SMALLEST_RECORD_BYTES <= rules.max_unpacked_bytes)
-                if attributes
-                else now_ms - base_timestamp + (max_timestamp - base_timestamp) <= rules.timestamp_before_max_ms
-                and 0 <= walk_records(batch, HEADER_SIZE, count) == max_timestamp - base_timestamp
-            )
+            and now_ms - base_timestamp + (max_timestamp - base_timestamp) <= rules.timestamp_before_max_ms
+            and 0 <= walk_records(batch, HEADER_SIZE, count) == max_timestamp - base_timestamp
         )

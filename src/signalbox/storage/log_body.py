@@ -12,6 +12,7 @@ import operator
 import os
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.files.file_names import (
@@ -42,6 +43,16 @@ from signalbox.storage.segments.transaction_index import MAX_ENTRIES, AbortedTra
 logger = logging.getLogger(__name__)
 
 NO_LIMIT = 2**63 - 1
+
+
+def new_segment(folder: str, base_offset: int, directory: LogDirectory, config: LogConfig) -> Segment:
+    """An empty segment with its file, with the space of a full one if the topic has `preallocate`."""
+    segment = Segment(folder, base_offset, directory.disk, config.index_interval_bytes)
+    file = segment.activate()
+    if config.preallocate:
+        with suppress(OSError):  # the file grows as it is written where the file system cannot reserve
+            directory.disk.file_system.reserve(file.fd, config.segment_bytes)
+    return segment
 
 
 class LogBody:
@@ -142,6 +153,8 @@ class LogBody:
         old = self.segments.active
         old.save_indexes(final=True)
         self.take_snapshot(next_offset)
+        if self.config.preallocate:
+            self.directory.disk.file_system.truncate(old.file().fd, old.written)  # gives back the rest
         self.segments.add(self.new_segment(next_offset))
         self._refresh_active()
         file = old.file()
@@ -163,9 +176,7 @@ class LogBody:
 
     def new_segment(self, base_offset: int) -> Segment:
         """An empty segment with its file."""
-        segment = Segment(self.folder, base_offset, self.directory.disk, self.config.index_interval_bytes)
-        segment.activate()
-        return segment
+        return new_segment(self.folder, base_offset, self.directory, self.config)
 
     def take_snapshot(self, offset: int) -> None:
         """Saves the producer state as of `offset`."""
@@ -228,9 +239,9 @@ class LogBody:
             self.epochs.save()
 
     def forget_epochs_before(self, offset: int) -> None:
-        """Removes leader epochs that end before `offset`, where the log now begins."""
-        if self.epochs.truncate_from_start(offset):
-            self.epochs.save()
+        """Removes leader epochs that end before `offset`, where the log now begins. The file keeps them until it is
+        written for another reason; the next start removes them too."""
+        self.epochs.truncate_from_start(offset)
 
     def forget_epochs_from(self, offset: int) -> None:
         """Removes leader epochs that begin at or behind `offset`: they have no batch."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from signalbox.common.cooperative_task import no_yield, yield_if_due
 from signalbox.common.ids import TopicPartition
@@ -16,20 +16,28 @@ from signalbox.storage.files.file_names import (
 )
 from signalbox.storage.log import Log
 
+Write = Callable[[str, Mapping[TopicPartition, int]], None]
+"""One of a log directory's `write_checkpoint` and `write_checkpoint_later`."""
 
-def write_log_checkpoints(directory: LogDirectory, logs: Sequence[Log], sync: bool = False) -> None:
-    """Saves all offsets of the directory's `logs` except gaps. Yields. KafkaError (KAFKA_STORAGE_ERROR)."""
-    directory.write_checkpoint(RECOVERY_POINT_FILE, _offsets(logs, lambda log: log.body.recovery_point), sync)
+
+def write_log_checkpoints(write: Write, logs: Sequence[Log]) -> None:
+    """Saves the offsets of a directory's `logs` but gaps and the cleaner's. Yields. KafkaError
+    (KAFKA_STORAGE_ERROR)."""
+    write(RECOVERY_POINT_FILE, _offsets(logs, lambda log: log.body.recovery_point))
     trimmed = [log for log in logs if log.body.starts_inside_segment()]
-    directory.write_checkpoint(LOG_START_OFFSET_FILE, _offsets(trimmed, lambda log: log.log_start_offset), sync)
-    write_high_watermarks(directory, logs, sync)
+    write(LOG_START_OFFSET_FILE, _offsets(trimmed, lambda log: log.log_start_offset))
+    write_high_watermarks(write, logs)
+
+
+def write_cleaner_offsets(write: Write, logs: Sequence[Log]) -> None:
+    """Saves how far logs are compacted. Yields. KafkaError (KAFKA_STORAGE_ERROR)."""
     compacted = [log for log in logs if log.body.compacted_to]  # by Apache Kafka; the value moves with the log
-    directory.write_checkpoint(CLEANER_OFFSET_FILE, _offsets(compacted, lambda log: log.body.compacted_to))
+    write(CLEANER_OFFSET_FILE, _offsets(compacted, lambda log: log.body.compacted_to))
 
 
-def write_high_watermarks(directory: LogDirectory, logs: Sequence[Log], sync: bool = False) -> None:
+def write_high_watermarks(write: Write, logs: Sequence[Log]) -> None:
     """Saves the high watermarks only. Yields. KafkaError (KAFKA_STORAGE_ERROR)."""
-    directory.write_checkpoint(HIGH_WATERMARK_FILE, _offsets(logs, lambda log: log.high_watermark), sync)
+    write(HIGH_WATERMARK_FILE, _offsets(logs, lambda log: log.high_watermark))
 
 
 def write_gaps(directory: LogDirectory, logs: Sequence[Log], sync: bool) -> None:

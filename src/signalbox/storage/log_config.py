@@ -10,19 +10,24 @@ from signalbox.common.config.topic_config import TOPIC_CONFIG
 
 _FIELDS = {
     "cleanup_policy": "cleanup.policy",
+    "compression_gzip_level": "compression.gzip.level",
+    "compression_lz4_level": "compression.lz4.level",
     "compression_type": "compression.type",
+    "compression_zstd_level": "compression.zstd.level",
     "delete_retention_ms": "delete.retention.ms",
     "file_delete_delay_ms": "file.delete.delay.ms",
     "flush_messages": "flush.messages",
     "flush_ms": "flush.ms",
     "index_interval_bytes": "index.interval.bytes",
     "max_compaction_lag_ms": "max.compaction.lag.ms",
+    "max_decompressed_message_bytes": "max.decompressed.message.bytes",
     "max_message_bytes": "max.message.bytes",
     "message_timestamp_after_max_ms": "message.timestamp.after.max.ms",
     "message_timestamp_before_max_ms": "message.timestamp.before.max.ms",
     "message_timestamp_type": "message.timestamp.type",
     "min_cleanable_dirty_ratio": "min.cleanable.dirty.ratio",
     "min_compaction_lag_ms": "min.compaction.lag.ms",
+    "preallocate": "preallocate",
     "retention_bytes": "retention.bytes",
     "retention_ms": "retention.ms",
     "segment_bytes": "segment.bytes",
@@ -37,19 +42,24 @@ class LogConfig:
     """Immutable: when a topic config changes, the log gets a new one. -1 means no limit for both retentions."""
 
     cleanup_policy: tuple[str, ...] = ("delete",)
+    compression_gzip_level: int = -1
+    compression_lz4_level: int = 9
     compression_type: str = "producer"
+    compression_zstd_level: int = 3
     delete_retention_ms: int = 86_400_000
     file_delete_delay_ms: int = 60_000
     flush_messages: int = 2**63 - 1
     flush_ms: int = 2**63 - 1
     index_interval_bytes: int = 4096
     max_compaction_lag_ms: int = 2**63 - 1
+    max_decompressed_message_bytes: int = 2**31 - 9
     max_message_bytes: int = 1_048_588
     message_timestamp_after_max_ms: int = 3_600_000
     message_timestamp_before_max_ms: int = 2**63 - 1
     message_timestamp_type: str = "CreateTime"
     min_cleanable_dirty_ratio: float = 0.5
     min_compaction_lag_ms: int = 0
+    preallocate: bool = False
     retention_bytes: int = -1
     retention_ms: int = 604_800_000
     segment_bytes: int = 1_073_741_824
@@ -61,6 +71,16 @@ class LogConfig:
     def deletes(self) -> bool:
         """Whether retention deletes old segments."""
         return "delete" in self.cleanup_policy
+
+    @property
+    def compression_level(self) -> int | None:
+        """The level for `compression_type`; None for a codec without levels."""
+        levels = {
+            "gzip": self.compression_gzip_level,
+            "lz4": self.compression_lz4_level,
+            "zstd": self.compression_zstd_level,
+        }
+        return levels.get(self.compression_type)
 
     @property
     def compacts(self) -> bool:

@@ -19,7 +19,7 @@ from signalbox.storage.files.file_names import LEADER_EPOCH_FILE, LOG_SUFFIX, of
 from signalbox.storage.interrupted_swaps import complete_swaps
 from signalbox.storage.last_run import LastRun
 from signalbox.storage.leader_epochs import LeaderEpochs
-from signalbox.storage.log_body import LogBody
+from signalbox.storage.log_body import LogBody, new_segment
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.producers.producer_replay import rebuild_transaction_indexes, replay_producers
 from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
@@ -33,8 +33,7 @@ logger = logging.getLogger(__name__)
 def create_body(folder: str, directory: LogDirectory, config: LogConfig, start_offset: int = 0) -> LogBody:
     """A new, empty log."""
     directory.disk.file_system.make_directory(folder)
-    first = Segment(folder, start_offset, directory.disk, config.index_interval_bytes)
-    first.activate()
+    first = new_segment(folder, start_offset, directory, config)
     return LogBody(folder, directory, config, SegmentList([first]), _epochs(folder, directory))
 
 

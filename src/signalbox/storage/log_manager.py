@@ -13,8 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from signalbox.common.clock import Clock
-from signalbox.common.config.config_table import ConfigFault
-from signalbox.common.config.start_error import StartError, reason
+from signalbox.common.config.start_error import StartError
 from signalbox.common.cooperative_task import no_yield, yield_if_due, yielding
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid, partition_list
 from signalbox.common.metrics import Metrics, NullMetrics
@@ -23,15 +22,18 @@ from signalbox.storage.directories.log_directory import (
     UNKNOWN_BROKER_EPOCH,
     LogDirectory,
     read_and_remove_marker,
+    too_many_files,
+    unusable,
     write_marker,
 )
 from signalbox.storage.directories.log_moves import LogMoves
 from signalbox.storage.directories.meta_properties import (
+    OF_KRAFT,
     MetaProperties,
-    check_owner,
-    read_meta_properties,
+    claim_directory,
     write_meta_properties,
 )
+from signalbox.storage.directories.move_throttle import MoveThrottle
 from signalbox.storage.directories.partition_folders import read_topic_id, write_topic_id
 from signalbox.storage.files.background import Background, InlineBackground
 from signalbox.storage.files.file_names import (
@@ -46,7 +48,12 @@ from signalbox.storage.files.open_files import OpenFiles
 from signalbox.storage.files.spare_descriptors import OutOfDescriptors, is_out_of_descriptors
 from signalbox.storage.last_run import LastRuns
 from signalbox.storage.log import Log
-from signalbox.storage.log_checkpoints import write_gaps, write_high_watermarks, write_log_checkpoints
+from signalbox.storage.log_checkpoints import (
+    write_cleaner_offsets,
+    write_gaps,
+    write_high_watermarks,
+    write_log_checkpoints,
+)
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_loader import create_body, load_body
 from signalbox.storage.log_metrics import LogMetrics
@@ -79,53 +86,51 @@ class LogManager:
             directory.correct_checkpoints = partial(self._correct_checkpoints, directory)
         self._metrics = LogMetrics(metrics or NullMetrics(), self.directories)
         self._logs: dict[TopicPartition, Log] = {}
-        self.moves = LogMoves(self._logs, self.directories, self._on_moved)
+        self.moves = LogMoves(self._logs, self.directories, self._on_moved, MoveThrottle(clock.monotonic))
 
     # -- start and close ----------------------------------------------------------------------------------------
 
-    def start(self, cluster_id: str, node_id: int, config_of: ConfigOf | None = None) -> None:
-        """Opens all existing logs; `config_of` returns the config of a topic.
+    def start(
+        self, cluster_id: str, node_id: int, config_of: ConfigOf | None = None, *, meta_version: str = OF_KRAFT
+    ) -> None:
+        """Opens all existing logs; `config_of` returns the config of a topic. `meta_version`: of the `meta.properties`
+        of a new directory.
 
         LogDirectoryLocked or MetaPropertiesFault if a directory belongs to another process, node or cluster; StartError
         with all reasons if no directory can be used.
         """
         try:
-            self._open_directories(cluster_id, node_id, config_of or (lambda topic: LogConfig()))
+            owner = MetaProperties(cluster_id, node_id, version=meta_version)
+            self._open_directories(owner, config_of or (lambda topic: LogConfig()))
         except BaseException:
             for directory in self.directories:
                 directory.unlock()
             raise
 
-    def _open_directories(self, cluster_id: str, node_id: int, config_of: ConfigOf) -> None:
+    def _open_directories(self, owner: MetaProperties, config_of: ConfigOf) -> None:
         failed: dict[LogDirectory, OSError] = {}
         for directory in self.directories:
             try:
-                self._open_directory(directory, cluster_id, node_id, config_of)
+                self._open_directory(directory, owner, config_of)
             except OSError as error:
                 if is_out_of_descriptors(error):
-                    raise StartError([_too_many_files(directory, error)]) from error
+                    raise StartError([too_many_files(directory, error)]) from error
                 failed[directory] = error
             except OutOfDescriptors as error:
-                raise StartError([_too_many_files(directory, error)]) from error
+                raise StartError([too_many_files(directory, error)]) from error
             except KafkaError as error:
                 if error.error != Error.KAFKA_STORAGE_ERROR:
                     raise
         # A directory that goes offline is logged and reported. If no directory is left, only the StartError reports it.
         if all(directory in failed or not directory.online for directory in self.directories):
-            raise StartError([_unusable(directory, failed.get(directory)) for directory in self.directories])
+            raise StartError([unusable(directory, failed.get(directory)) for directory in self.directories])
         for directory, cause in failed.items():
             directory.fail(cause, "opening it")
 
-    def _open_directory(self, directory: LogDirectory, cluster_id: str, node_id: int, config_of: ConfigOf) -> None:
+    def _open_directory(self, directory: LogDirectory, owner: MetaProperties, config_of: ConfigOf) -> None:
         file_system = directory.disk.file_system
         directory.lock()
-        meta = read_meta_properties(directory.path)
-        if meta is None or not meta.directory_id:
-            if meta is not None:
-                check_owner(directory.path, meta, cluster_id, node_id)
-            meta = MetaProperties(cluster_id, node_id, new_uuid())
-            write_meta_properties(file_system, directory.path, meta)
-        check_owner(directory.path, meta, cluster_id, node_id)
+        meta = claim_directory(file_system, directory.path, owner)
         directory.directory_id = meta.directory_id
         clean_broker_epoch = read_and_remove_marker(file_system, directory.path)
         directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH if clean_broker_epoch is None else clean_broker_epoch
@@ -334,20 +339,24 @@ class LogManager:
             return  # offline: the callbacks of the writes receive the error
 
     def checkpoint(self) -> None:
-        """Saves recovery points, log start offsets and high watermarks of all directories that are online. Yields."""
+        """Saves recovery points, log start offsets and high watermarks of all directories that are online, in the
+        thread of the disk. Yields."""
         for directory in self.directories:
             if directory.online:
-                self._checkpoint_directory(directory)
+                write_log_checkpoints(directory.write_checkpoint_later, self._logs_in(directory))
+                write_cleaner_offsets(directory.write_checkpoint_later, self._logs_in(directory))
+                write_gaps(directory, self._logs_in(directory), sync=False)
 
     def checkpoint_high_watermarks(self) -> None:
-        """Saves the high watermarks only. Yields."""
+        """Saves the high watermarks only, in the thread of the disk. Yields."""
         for directory in self.directories:
             if directory.online:
-                write_high_watermarks(directory, self._logs_in(directory))
+                write_high_watermarks(directory.write_checkpoint_later, self._logs_in(directory))
 
     def _checkpoint_directory(self, directory: LogDirectory, sync: bool = False) -> None:
         """Yields."""
-        write_log_checkpoints(directory, self._logs_in(directory), sync)
+        write_log_checkpoints(partial(directory.write_checkpoint, sync=sync), self._logs_in(directory))
+        write_cleaner_offsets(directory.write_checkpoint, self._logs_in(directory))
         write_gaps(directory, self._logs_in(directory), sync)
 
     def run_retention(self) -> int:
@@ -388,13 +397,3 @@ def _retire_folder(log: Log, directory: LogDirectory, folder: str) -> None:
 
 def _epoch_and_end_offset(log: Log) -> tuple[int, int]:
     return log.last_leader_epoch, log.log_end_offset
-
-
-def _unusable(directory: LogDirectory, error: OSError | None) -> ConfigFault:
-    problem = f"cannot be used: {directory.offline_reason if error is None else reason(error)}"
-    return ConfigFault("log.dirs", directory.path, problem, "Name a folder that this broker can create and write to")
-
-
-def _too_many_files(directory: LogDirectory, error: OSError | OutOfDescriptors) -> ConfigFault:
-    problem = f"not all of its files can be opened: {reason(error)}"
-    return ConfigFault("log.dirs", directory.path, problem, "Raise the limit of open files (ulimit -n)")

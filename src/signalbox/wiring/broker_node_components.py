@@ -27,7 +27,7 @@ from signalbox.server.advertised.address_probes import Prober
 from signalbox.server.advertised.address_reports import AddressReports
 from signalbox.server.advertised.advertised_check import AdvertisedCheck
 from signalbox.server.audit_delivery import TopicDelivery
-from signalbox.server.audit_topic_locator import own_client_settings
+from signalbox.server.audit_topic_locator import created_audit_topic, own_client_settings
 from signalbox.server.listeners.listener_validator import ListenerValidator
 from signalbox.server.listeners.reload import ListenerReload, Renewed
 from signalbox.server.listeners.tls_renewal import TlsRenewal
@@ -160,7 +160,7 @@ def _audit_delivery(context: NodeContext, server: SocketServer, creation: TopicC
     config, security = context.config, context.security
     return TopicDelivery(
         lambda: own_client_settings(server.table, config.node_id, security.peers),
-        partial(creation.create, AUDIT_TOPIC, None),
+        partial(created_audit_topic, context.cache, partial(creation.create, AUDIT_TOPIC, None)),
         context.scheduler,
         creation_settings(config).internal_topics[AUDIT_TOPIC].configs,
     )

@@ -17,6 +17,7 @@ from signalbox.common.metrics import Metrics
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
+from signalbox.configuration.metadata_store import is_on_zookeeper
 from signalbox.coordinator.config_rows import GROUP_RUNTIME_KEYS, GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.group_records import GroupRecordSerde
 from signalbox.coordinator.group.group_shard import GroupShard, register_group_metrics
@@ -35,6 +36,7 @@ from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.replication.replica_metrics import measure_replicas
 from signalbox.server.log_dir_failures import LogDirFailures
 from signalbox.server.topic_configs import TopicConfigView
+from signalbox.storage.directories.meta_properties import OF_KRAFT, OF_ZOOKEEPER
 from signalbox.storage.files.background import ThreadBackground
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.files.spare_descriptors import SpareDescriptors
@@ -70,14 +72,8 @@ def build_replication(
     configs = TopicConfigView(context.repository, context.dynamic)
     spare = SpareDescriptors()
     log_dir_failures = LogDirFailures(context.store, config.node_id, context.runtime.fail)
-    logs = LogManager(
-        config["log.dirs"] or [config["log.dir"]],
-        RealFileSystem(spare),
-        context.clock,
-        ThreadBackground(loop.call_soon_threadsafe),
-        log_dir_failures,
-        context.metrics,
-    )
+    deadlines = Deadlines(context.clock, loop, context.scheduler.slice_s)
+    logs = _log_manager(context, spare, log_dir_failures, deadlines)
     leadership = CoordinatorLeadership(OFFSETS_TOPIC)
     transaction_leadership = CoordinatorLeadership(TRANSACTIONS_TOPIC)
     recent_disconnects = RecentDisconnects(context.cache, context.clock)
@@ -95,7 +91,7 @@ def build_replication(
             [leadership, transaction_leadership],
         ),
         Scheduler(
-            Deadlines(context.clock, loop, context.scheduler.slice_s),
+            deadlines,
             context.data_loop.at_iteration_end,
             context.scheduler.run,
             ThreadBackground(loop.call_soon_threadsafe, "signalbox-unpack"),
@@ -130,8 +126,30 @@ def build_replication(
         transactions=transactions,
         log_dir_failures=log_dir_failures,
         recent_disconnects=recent_disconnects,
-        start_logs=partial(logs.start, context.cluster_id, config.node_id, configs.log_config),
+        start_logs=_start_of_logs(context, logs, configs),
     )
+
+
+def _log_manager(
+    context: NodeContext, spare: SpareDescriptors, failures: LogDirFailures, deadlines: Deadlines
+) -> LogManager:
+    config, loop = context.config, asyncio.get_running_loop()
+    logs = LogManager(
+        config["log.dirs"] or [config["log.dir"]],
+        RealFileSystem(spare),
+        context.clock,
+        ThreadBackground(loop.call_soon_threadsafe),
+        failures,
+        context.metrics,
+    )
+    logs.moves.throttle.call_later = deadlines.add
+    return logs
+
+
+def _start_of_logs(context: NodeContext, logs: LogManager, configs: TopicConfigView) -> Callable[[], None]:
+    config = context.config
+    version = OF_ZOOKEEPER if is_on_zookeeper(config.values) else OF_KRAFT
+    return partial(logs.start, context.cluster_id, config.node_id, configs.log_config, meta_version=version)
 
 
 def _follow_configs(context: NodeContext, replicas: ReplicaManager) -> None:

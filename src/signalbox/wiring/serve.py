@@ -114,7 +114,11 @@ def main(arguments: list[str]) -> int:
     config = load_config(Path(arguments[0]), overrides)
     if config is None:
         return 2
-    start_logging(str(config.node_id))
+    try:
+        start_logging(str(config.node_id))
+    except ValueError as error:
+        print(f"not started: {error}", file=sys.stderr)
+        return 2
     for warning in config.warnings:
         log.warning("Configuration warning: %s", warning)
     raise_limit()

@@ -10,7 +10,7 @@ from bench.compaction.compacted_topic import CompactedTopic
 
 from bench.compaction import compacted_topic
 from signalbox.common.ids import TopicPartition
-from signalbox.storage.files.checkpoint_file import write_offsets
+from signalbox.storage.files.checkpoint_file import offset_lines, write_lines
 from signalbox.storage.files.file_names import CLEANER_OFFSET_FILE
 from signalbox.storage.files.file_system import RealFileSystem
 
@@ -45,7 +45,7 @@ def test_all_segments_but_the_active_one_are_compacted(tmp_path: Path, monkeypat
     assert (topic.leader, topic.size_bytes) == (2, 1_900)
     for offset, is_clean in ((40, False), (81, True)):
         checkpoint = str(tmp_path / CLEANER_OFFSET_FILE)
-        write_offsets(RealFileSystem(), checkpoint, {TopicPartition(topic.name, 0): offset})
+        write_lines(RealFileSystem(), checkpoint, offset_lines({TopicPartition(topic.name, 0): offset}))
         assert topic.is_clean is is_clean
 
 

@@ -68,6 +68,21 @@ def test_on_the_controller_the_broker_is_named_beside_the_asker() -> None:
     assert (event.principal, event.forwarding_principal) == ("User:alice", "User:broker")
 
 
+@pytest.mark.parametrize(
+    ("own_of_broker", "response", "events"),
+    [
+        (True, FAILED, 0),  # another broker was faster
+        (False, FAILED, 1),
+        (True, CreateTopicsResponse(topics=[CreateTopicsResponse.CreatableTopicResult(name="t")]), 1),
+        (True, CreateTopicsResponse(topics=[CreateTopicsResponse.CreatableTopicResult(name="t", error_code=38)]), 1),
+    ],
+)
+def test_a_broker_that_creates_what_exists_is_no_event(own_of_broker: bool, response: Any, events: int) -> None:
+    request = request_of(CREATE, 7)
+    request.forwarded_by, request.own_of_broker = "User:broker", own_of_broker
+    assert len(observed(request, response)[0]) == events
+
+
 def test_the_frequent_ones_are_rolled_up_with_their_errors() -> None:
     [event], _ = observed(request_of(HeartbeatRequest(group_id="g"), 4), HeartbeatResponse(error_code=25))
     assert (event.kind, event.api, event.count, event.error_count) == (AuditKind.ROLLUP, "HEARTBEAT", 1, 1)

@@ -50,11 +50,20 @@ def test_an_error_of_the_log_is_the_cause() -> None:
 
 
 def test_faults_of_the_configuration_are_the_cause() -> None:
-    log = ["a.properties:3: key (many): wrong", "a.properties:4: key (few): wrong", "not started: 2 faults"]
+    faults = ["a.properties:3: key (many): wrong", "a.properties:4: key (few): wrong"]
+    log = ["warning: a.properties:2: nope is not a known key", *faults, "not started: 2 faults"]
     assert cause_first("\n".join(["broker 1 ended; the end of its log:", *log])) == [
         "broker 1 ended: a.properties:3: key (many): wrong",
         "broker 1 ended: a.properties:4: key (few): wrong",
+        "broker 1 ended: warning: a.properties:2: nope is not a known key",
     ]
+
+
+def test_a_port_in_use_has_the_option_for_others() -> None:
+    error = ERROR.replace("Not a directory", "cannot be bound: Address already in use")
+    lines = cause_first(f"broker 1 ended; the end of its log:\n{error}")
+    assert "`signalbox up --port N`" in lines[1]
+    assert lines[2] == "the end of its log:"
 
 
 def test_other_failures_stay_as_they_are() -> None:

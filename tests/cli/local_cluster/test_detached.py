@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 from tests.waiting import until
@@ -25,6 +29,14 @@ detach(Path(sys.argv[1]))
 print("broken")
 sys.exit(3)
 """
+WIDTH = """
+import sys
+from pathlib import Path
+from signalbox.cli.local_cluster.detached import detach
+background = detach(Path(sys.argv[1]))
+print("width", background.width)
+background.ready()
+"""
 
 
 def run(code: str, log: Path) -> subprocess.CompletedProcess[str]:
@@ -43,3 +55,17 @@ def test_the_command_ends_when_the_child_is_ready(tmp_path: Path) -> None:
 def test_a_child_that_fails_gives_its_code(tmp_path: Path) -> None:
     done = run(FAILING, tmp_path / "up.log")
     assert (done.returncode, done.stdout) == (3, "broken\n")
+
+
+def test_the_child_knows_how_wide_the_terminal_of_the_command_is(tmp_path: Path) -> None:
+    ours, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 72, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    command = [sys.executable, "-c", WIDTH, str(tmp_path / "up.log")]
+    try:
+        subprocess.run(command, stdout=terminal, check=True, timeout=60, env=environment)
+        assert os.read(ours, 1000) == b"width 72\r\n"
+    finally:
+        os.close(terminal)
+        os.close(ours)
+    assert run(WIDTH, tmp_path / "up.log").stdout == "width None\n"

@@ -13,6 +13,7 @@ from signalbox.client.failures import (
     ConnectFailed,
     ConnectionLost,
     DeadlinePassed,
+    FurtherConnectionClosed,
     PeerBroke,
     VersionUnsupported,
 )
@@ -46,6 +47,7 @@ def caused(failure: Exception, cause: Exception) -> Exception:
         (PeerBroke(HERE, "frame", "the peer uses TLS on this port"), "set security.protocol to SSL or SASL_SSL"),
         (AuthenticationRejected(HERE, "x"), "Check sasl.mechanism and the user and password"),
         (ConnectionLost(HERE, "closed by the broker"), "another security.protocol than PLAINTEXT"),
+        (FurtherConnectionClosed(HERE, "api-versions", "closed", 2), "Raise max.connections.per.ip or max.connections"),
         (VersionUnsupported("x"), "The listener does not serve clients"),
         (ConnectFailed(Address("there", 1), "tcp", "x"), "A broker advertises there:1, which cannot be used from here"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from pathlib import Path
@@ -11,7 +12,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from signalbox.cli.main import app
+from signalbox.cli.shell import first_contact
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.failures import ClientFailure
+from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
+from tests.client.loopback_cluster import LoopbackCluster
 
 LIMIT_S = 2.0  # a permanent error takes a second at most on a host that does nothing else
 
@@ -69,3 +76,44 @@ def test_an_address_that_answers_is_enough(cluster: Cluster, run: Any) -> None:
     result, _ = timed(f"127.0.0.1:1,{cluster.bootstrap_servers}")
     assert (result.exit_code, result.stderr) == (0, "")
     assert "reached" in result.stdout.splitlines()
+
+
+def test_a_member_of_a_group_says_that_the_broker_is_at_its_limit_of_connections() -> None:
+    with Cluster(brokers=1, overrides={"signalbox.audit.enable": "false"}) as limited:
+        runner = CliRunner(env={"SIGNALBOX_BOOTSTRAP": limited.bootstrap_servers})
+        assert runner.invoke(app, ["topic", "create", "read"]).exit_code == 0
+        assert runner.invoke(app, ["config", "set", "broker:", "max.connections.per.ip=2", "--yes"]).exit_code == 0
+        began = time.monotonic()
+        result = runner.invoke(app, ["consume", "-t", "read", "-G", "readers"])
+        taken_s = time.monotonic() - began
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "while it keeps 2 other connections of this client" in result.stderr
+    assert "Raise max.connections.per.ip or max.connections" in result.stderr
+    assert taken_s < 10
+
+
+def test_a_broker_that_is_missing_for_long_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes: list[str] = []
+    monkeypatch.setattr("typer.echo", lambda text, err: notes.append(text))
+
+    async def until_noted(client: ClusterClient) -> str:
+        while not notes:
+            try:
+                await client.request(2, MetadataRequest(topics=[]))
+            except ClientFailure:
+                await client.pause(1, client.deadline())
+        return "done"
+
+    async def run() -> str:
+        async with LoopbackCluster() as cluster:
+            for node_id in (1, 2):
+                await cluster.add_broker(node_id)
+            await cluster.brokers[2].stop()
+            bootstrap = "{}:{}".format(*cluster.brokers[1].address)
+            async with ClusterClient(ClientSettings.of(bootstrap, api_timeout_ms=300)) as client:
+                await client.some_node(client.deadline(5_000), set())
+                return await first_contact.watched(client, until_noted(client))
+
+    assert asyncio.run(run()) == "done"
+    assert len(notes) == 1
+    assert notes[0].startswith("still waiting for a broker: could not connect to 127.0.0.1:")

@@ -51,6 +51,9 @@ def test_a_short_command_imports_little(command: str) -> None:
         "signalbox.client.admin",
         "signalbox.testing",
         "signalbox.pipeline",
+        "signalbox.security.jaas",
+        "signalbox.security.sasl.scram_messages",
+        "signalbox.security.tls.contexts",
     }
     code = PRINT.format(heavy=heavy) + RUN.format(arguments=f"*{command.split()}, '-b', '127.0.0.1:1'")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

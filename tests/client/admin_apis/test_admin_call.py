@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from signalbox.client.admin import AdminClient
+from signalbox.client.admin_apis.admin_call import result_of
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
@@ -18,6 +19,12 @@ from tests.client.admin_apis.test_topic_admin import created
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.client.test_admin import with_admin
 from tests.waiting import until_true
+
+
+def test_the_name_of_an_error_is_there_once() -> None:
+    for message in ("SECURITY_DISABLED: there are no ACLs", "there are no ACLs"):
+        with pytest.raises(KafkaError, match=r"^SECURITY_DISABLED: entry: there are no ACLs$"):
+            result_of("entry", Error.SECURITY_DISABLED, message).raise_for_error()
 
 
 def test_only_retriable_errors_are_retried() -> None:

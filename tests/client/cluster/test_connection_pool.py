@@ -10,7 +10,7 @@ from signalbox.client.cluster.connection_pool import ConnectionPool
 from signalbox.client.connection.connection import connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address, Identity, Node, Purpose
-from signalbox.client.failures import ConnectFailed
+from signalbox.client.failures import ConnectFailed, FurtherConnectionClosed
 from signalbox.protocol.api_table import ApiKey
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.waiting import until_true
@@ -125,3 +125,21 @@ def test_a_connection_of_a_probe_is_kept_unless_there_is_one() -> None:
         assert pool.metrics()["connection-count"] == 1
 
     with_pool(test)
+
+
+def test_a_broker_at_its_limit_of_connections_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(cluster: LoopbackCluster, pool: ConnectionPool, node: Node) -> None:
+        await pool.get(node)
+        broker = cluster.brokers[1]
+        broker.scripts[ApiKey.API_VERSIONS] = lambda request, version: None
+        for _ in range(2):
+            with pytest.raises(FurtherConnectionClosed, match=r"max\.connections\.per\.ip"):
+                await pool.get(node, Purpose.FETCH)
+        loop = asyncio.get_running_loop()
+        assert [str(failure.address) for failure in pool.failing.lasting(loop.time(), 0)] == [str(node.address)]
+        del broker.scripts[ApiKey.API_VERSIONS]
+        await pool.get(node, Purpose.FETCH)
+        assert pool.failing.lasting(loop.time(), 0) == []
+
+    with_pool(test)
+    assert len([text for text in caplog.messages if "at a limit of its connections" in text]) == 1

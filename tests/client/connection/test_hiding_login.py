@@ -3,8 +3,9 @@ from __future__ import annotations
 from signalbox.client.connection.connection_settings import SaslLogin
 from signalbox.client.connection.hiding_login import hiding_secrets, secrets_in
 from signalbox.security.clean_text import TextCleaner
-from signalbox.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearerClientExchange
-from signalbox.security.sasl.plain import PLAIN, PlainClientExchange
+from signalbox.security.sasl.mechanism import OAUTHBEARER, PLAIN
+from signalbox.security.sasl.oauthbearer import OAuthBearerClientExchange
+from signalbox.security.sasl.plain import PlainClientExchange
 
 TOKENS = ["head.first-claims.first-signature", "head.second-claims.second-signature"]
 

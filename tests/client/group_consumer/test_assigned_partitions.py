@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -236,16 +237,7 @@ def test_a_topic_that_the_coordinator_does_not_know_either_does_not_hold_up_the_
         await partitions.seek(T1, 1)
         await partitions.seek(T2, 1)
         await no_longer_in_metadata(coordinator.cluster, consumer, "t1")
-        answer = coordinator.cluster.brokers[1].scripts[ApiKey.OFFSET_COMMIT]
-
-        def without_t1(request: Any, version: int) -> Any:
-            response = answer(request, version)
-            for topic in response.topics:
-                if topic.name == "t1":
-                    topic.partitions[0].error_code = Error.UNKNOWN_TOPIC_OR_PARTITION
-            return response
-
-        coordinator.cluster.brokers[1].scripts[ApiKey.OFFSET_COMMIT] = without_t1
+        coordinator_without_t1(coordinator)
         await partitions.commit_now()
         (request,) = coordinator.seen(ApiKey.OFFSET_COMMIT)
         assert sorted(row.name for row in request.topics) == ["t1", "t2"]
@@ -255,13 +247,56 @@ def test_a_topic_that_the_coordinator_does_not_know_either_does_not_hold_up_the_
     with_partitions(test)
 
 
+def test_a_deleted_topic_is_one_warning_until_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(
+        coordinator: ScriptedCoordinator, partitions: AssignedPartitions, consumer: Consumer, changed: asyncio.Event
+    ) -> None:
+        partitions.add(frozenset({T1, T2}))
+        await partitions.seek(T1, 1)
+        await partitions.seek(T2, 1)
+        deleted = coordinator.cluster.topics["t1"]
+        await no_longer_in_metadata(coordinator.cluster, consumer, "t1")
+        knows_t1 = coordinator.cluster.brokers[1].scripts[ApiKey.OFFSET_COMMIT]
+        coordinator_without_t1(coordinator)
+        for _ in range(3):
+            await partitions.commit_now()
+        assert len(caplog.messages) == 1
+        coordinator.cluster.brokers[1].scripts[ApiKey.OFFSET_COMMIT] = knows_t1
+        coordinator.cluster.topics["t1"] = deleted
+        consumer._client.metadata_updater.refresh_soon(["yet another"])
+        await until_true(lambda: consumer._client.view.topics["t1"].error_code == Error.NONE)
+        await partitions.commit_now()
+        await no_longer_in_metadata(coordinator.cluster, consumer, "t1")
+        coordinator_without_t1(coordinator)
+        for _ in range(2):
+            await partitions.commit_now()
+        assert len(caplog.messages) == 2, "deleted again"
+
+    caplog.set_level(logging.WARNING, "signalbox.client")
+    with_partitions(test)
+
+
+def coordinator_without_t1(coordinator: ScriptedCoordinator) -> None:
+    """The coordinator no longer knows the topic."""
+    answer = coordinator.cluster.brokers[1].scripts[ApiKey.OFFSET_COMMIT]
+
+    def without_t1(request: Any, version: int) -> Any:
+        response = answer(request, version)
+        for topic in response.topics:
+            if topic.name == "t1":
+                topic.partitions[0].error_code = Error.UNKNOWN_TOPIC_OR_PARTITION
+        return response
+
+    coordinator.cluster.brokers[1].scripts[ApiKey.OFFSET_COMMIT] = without_t1
+
+
 async def no_longer_in_metadata(cluster: LoopbackCluster, consumer: Consumer, topic: str) -> None:
     """Wait until the client has Metadata in which the topic is unknown."""
     client = consumer._client
     del cluster.topics[topic]
     client.metadata_updater.refresh_soon([topic, "another"])
     await until_true(lambda: "another" in client.view.topics)
-    assert client.view.topics[topic].error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
+    await until_true(lambda: client.view.topics[topic].error_code == Error.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def test_nothing_is_committed_unless_commits_are_automatic() -> None:

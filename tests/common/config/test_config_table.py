@@ -9,6 +9,7 @@ from signalbox.common.config.config_table import (
     ConfigType,
     at_least,
     between,
+    describe_type,
     format_value,
     one_of,
     read_listener_key,
@@ -106,3 +107,8 @@ def test_a_fault_is_one_line_whatever_was_written() -> None:
 def test_reading(key: str, found: tuple[str, str, str] | None) -> None:
     read = read_listener_key(key, NETWORK_CONFIG)
     assert (read and (read.listener, read.mechanism, read.row.name)) == found
+
+
+def test_a_type_in_words() -> None:
+    assert describe_type(ConfigRow("k", ConfigType.INT, 3, "")) == "a value of type int, by default '3'"
+    assert describe_type(ConfigRow("k", ConfigType.STRING, None, "")) == "a value of type string"

@@ -23,6 +23,8 @@ def test_defaults_are_kafkas() -> None:
         ("leader.replication.throttled.replicas", "0-1"),
         ("leader.replication.throttled.replicas", "\u0660:1"),
         ("retention.ms", "1_000"),
+        ("max.decompressed.message.bytes", "0"),
+        ("max.decompressed.message.bytes", "2147483640"),
         ("compression.gzip.level", "0"),
         ("compression.gzip.level", "-2"),
         ("compression.gzip.level", "10"),

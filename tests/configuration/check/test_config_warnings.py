@@ -78,7 +78,7 @@ def test_unknown_keys_of_a_configuration_whose_listeners_are_not_known() -> None
             "listener.name.client.ssl.provider",
             "has no effect: TLS is OpenSSL's here, there is no Java to choose it from",
         ),
-        ("log.preallocate", "has no effect: a segment's file grows as it is written"),
+        ("log.local.retention.ms", "has no effect: there is no tiered storage"),
         ("delete.retention.ms", "is not a known key (did you mean log.retention.ms?)"),
         ("listener.name.", "is about a listener that is not in listeners"),
     ],

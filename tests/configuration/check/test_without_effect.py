@@ -90,7 +90,7 @@ def test_what_is_read_into_settings_is_looked_at(settings: type) -> None:
         ("num.partitions", True),
         ("log.retention.hours", True),
         ("log.segment.bytes", True),
-        ("log.preallocate", False),
+        ("log.local.retention.ms", False),
         ("no.such.key", False),
     ],
 )

@@ -108,7 +108,7 @@ def test_a_broker_is_notified_of_configs_that_it_has_already() -> None:
         (resource(TOPIC, "t", ("retention.ms", SUBTRACT, "1")), Error.INVALID_CONFIG),
         (resource(TOPIC, "t", ("retention.ms", SET, "soon")), Error.INVALID_CONFIG),
         (resource(TOPIC, "t", ("no.such", SET, "1")), Error.INVALID_CONFIG),
-        (resource(ConfigResourceType.GROUP, "g"), Error.INVALID_REQUEST),
+        (resource(ConfigResourceType.GROUP, ""), Error.INVALID_REQUEST),
     ],
 )
 def test_rejected_increments(wanted: IncrementalAlterConfigsRequest.AlterConfigsResource, error: Error) -> None:

@@ -36,6 +36,7 @@ CONTEXT = make_context(
     configs={"brokers/1": {"broker.id": "1"}, "brokers/8": {}},
 )
 TOPIC, BROKER, METRICS = ConfigResourceType.TOPIC, ConfigResourceType.BROKER, ConfigResourceType.CLIENT_METRICS
+GROUP = ConfigResourceType.GROUP
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,7 @@ TOPIC, BROKER, METRICS = ConfigResourceType.TOPIC, ConfigResourceType.BROKER, Co
         (BROKER, "8", "brokers/8"),  # not alive, but it has a config entry
         (BROKER, "", "brokers/<default>"),
         (METRICS, "slow clients", "client-metrics/slow%20clients"),
+        (GROUP, "app/1", "groups/app%2F1"),
     ],
 )
 def test_found(kind: int, name: str, entity_path: str) -> None:
@@ -65,6 +67,7 @@ def test_found(kind: int, name: str, entity_path: str) -> None:
         (BROKER, "9" * 5000, Error.BROKER_ID_NOT_REGISTERED),
         (ConfigResourceType.BROKER_LOGGER, "1", Error.INVALID_REQUEST),
         (METRICS, "", Error.INVALID_REQUEST),
+        (GROUP, "", Error.INVALID_REQUEST),
         (99, "1", Error.INVALID_REQUEST),
     ],
 )
@@ -148,3 +151,21 @@ def test_what_a_subscription_can_say() -> None:
         "match": "client_id=a.*, client_source_port=90..",
     }
     find_resource(CONTEXT, GIVEN, METRICS, "s").reject(configs)
+
+
+@pytest.mark.parametrize(
+    ("configs", "message"),
+    [
+        ({"retention.ms": "1"}, "Unknown group config name: retention.ms"),
+        ({"consumer.session.timeout.ms": "1"}, "Invalid value 1 for configuration consumer.session.timeout.ms"),
+        (
+            {"streams.rack.aware.assignment.tags": "zone,zone"},
+            "streams.rack.aware.assignment.tags must not contain duplicate tag keys.",
+        ),
+    ],
+)
+def test_what_a_group_cannot_have(configs: dict[str, str], message: str) -> None:
+    with pytest.raises(KafkaError) as rejected:
+        find_resource(CONTEXT, GIVEN, GROUP, "g").reject(configs)
+    assert rejected.value.error is Error.INVALID_CONFIG
+    assert message in rejected.value.message

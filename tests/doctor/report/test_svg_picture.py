@@ -16,10 +16,10 @@ def test_boxes_are_shared_and_the_wrong_ones_are_red() -> None:
     boxes = {box.find(f"{_SVG}title").text: box.find(f"{_SVG}rect").get("stroke") for box in root.iter(f"{_SVG}g")}  # type: ignore[union-attr]
     assert boxes == {
         "broker1:9092 (node 1)": "var(--good)",
-        "broker2:9092 (node 2)": "var(--bad)",
+        "broker2:9092 (node 2)": "var(--warm)",
         "10.0.0.1": "var(--good)",
-        "10.0.0.2": "var(--bad)",
-        "node 1": "var(--bad)",
+        "10.0.0.2": "var(--warm)",
+        "node 1": "var(--warm)",
     }
     assert len(list(root.iter(f"{_SVG}line"))) == 4
 

@@ -57,6 +57,19 @@ def test_lz4_is_a_frame_of_independent_blocks_as_java_demands() -> None:
     assert (version, independent, reserved) == (1, 1, 0)
 
 
+@pytest.mark.parametrize(
+    ("name", "same", "smaller", "larger"), [("gzip", -1, None, 1), ("zstd", 3, 19, -50), ("lz4", 9, 12, None)]
+)
+def test_levels(name: str, same: int, smaller: int | None, larger: int | None) -> None:
+    """Kafka's default of each level is that of no level; at lz4's, 9, Kafka takes the fast compressor."""
+    payload = b"".join(b"%d of %d;" % (number * number % 1_009, number) for number in range(20_000))
+    default = compress(name, payload)
+    assert compress(name, payload, same) == default
+    assert smaller is None or len(compress(name, payload, smaller)) < len(default)
+    assert larger is None or len(compress(name, payload, larger)) > len(default)
+    assert decompress(name, compress(name, payload, smaller or larger)) == payload
+
+
 def test_other_implementations_read_gzip_and_zstd() -> None:
     assert gzip.decompress(compress("gzip", b"text")) == b"text"
     assert decompress("gzip", gzip.compress(b"text")) == b"text"

@@ -39,7 +39,7 @@ def at_once(work: Callable[[], None]) -> None:
 def test_batches_begin_in_their_order_and_within_the_bound() -> None:
     threads, finished = HeldThreads(), list[str]()
     unpacking_queue = UnpackingQueue(threads, at_once)
-    large = LogConfig(cleanup_policy=("compact",), max_message_bytes=20 * 2**20)  # decompresses up to the whole bound
+    large = LogConfig(cleanup_policy=("compact",), max_message_bytes=5 * 2**20)  # decompresses up to the whole bound
     for name, config in (("small", COMPACTED), ("large", large), ("late", COMPACTED)):
         unpacking_queue.add(begun(config=config), 100, lambda _, name=name: finished.append(name))  # type: ignore[misc]
     assert len(threads.jobs) == 1, "the large one waits, and what came behind it"
@@ -57,7 +57,7 @@ def test_batches_begin_in_their_order_and_within_the_bound() -> None:
 def test_too_much_that_waits_is_rejected() -> None:
     threads, results = HeldThreads(), list[Admitted | KafkaError]()
     unpacking_queue = UnpackingQueue(threads, at_once)
-    large = LogConfig(cleanup_policy=("compact",), max_message_bytes=20 * 2**20)
+    large = LogConfig(cleanup_policy=("compact",), max_message_bytes=5 * 2**20)
     for _ in range(3):
         unpacking_queue.add(begun(config=large), MAX_AWAITING_UNPACKING_BYTES, results.append)
     [rejected] = results
@@ -77,7 +77,7 @@ def test_work_with_many_batches_needs_no_recursion() -> None:
             admitted = yield begun(), 100
             assert len(admitted) == 3
         with pytest.raises(KafkaError, match="limit of this topic"):
-            yield begun(packed(size=17 * 2**20)), 100
+            yield begun(packed(size=65 * 2**20)), 100
         return 1_000
 
     assert unpacking_queue.run(work()).result() == 1_000
@@ -104,7 +104,7 @@ def test_work_that_fails_after_a_batch_fails_its_promise() -> None:
 def test_faults_of_a_decompressed_batch(config: LogConfig) -> None:
     threads, results = HeldThreads(), list[Any]()
     unpacking_queue = UnpackingQueue(threads, at_once)
-    unpacking_queue.add(begun(packed(size=17 * 2**20), config), 100, results.append)
+    unpacking_queue.add(begun(packed(size=65 * 2**20), config), 100, results.append)
     unpacking_queue.add(begun(packed(), config), 100, results.append)
     while threads.jobs:
         threads.step()

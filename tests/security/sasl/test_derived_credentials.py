@@ -9,9 +9,9 @@ import pytest
 
 from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.sasl.derived_credentials import JaasScramCredentials, TokenCredentials
-from signalbox.security.sasl.mechanism import SaslError
+from signalbox.security.sasl.mechanism import SCRAM_MECHANISMS, SaslError
 from signalbox.security.sasl.scram import ScramClientExchange, ScramMechanism
-from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS, Salts, make_credential
+from signalbox.security.sasl.scram_messages import Salts, make_credential
 from tests.security.sasl.test_scram import Users
 
 SECRET = TokenSecret("the secret")

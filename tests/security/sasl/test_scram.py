@@ -5,10 +5,9 @@ import base64
 import pytest
 import scramp  # type: ignore[import-untyped]
 
-from signalbox.security.sasl.mechanism import SaslError
+from signalbox.security.sasl.mechanism import SCRAM_MECHANISMS, SaslError
 from signalbox.security.sasl.scram import NoCredentials, ScramClientExchange, ScramMechanism, TokenLogin
 from signalbox.security.sasl.scram_messages import (
-    SCRAM_MECHANISMS,
     ScramCredential,
     encode_base64,
     hashed,

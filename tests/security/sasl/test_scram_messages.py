@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signalbox.security.sasl.mechanism import SaslError
+from signalbox.security.sasl.mechanism import SCRAM_MECHANISMS, SaslError
 from signalbox.security.sasl.scram_messages import (
-    SCRAM_MECHANISMS,
     Salts,
     escape_name,
     parse_client_final,

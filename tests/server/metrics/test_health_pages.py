@@ -25,7 +25,7 @@ ADDRESS = AddressState(
 
 def ready(health: Health) -> tuple[str, bytes]:
     response = ready_page(health.report())
-    return response.status, response.body
+    return response.status, b"".join(response.body)
 
 
 def test_a_node_is_ready_between_its_start_and_its_stop() -> None:
@@ -50,10 +50,10 @@ def test_a_loop_that_does_not_respond_for_long_is_a_reason_and_the_process_is_he
     running = NodeReport(Phase.RUNNING, (), ())
     assert ready_page(running._replace(silent_s=SILENT_S - 1)).status == "200 OK"
     silent = running._replace(silent_s=12.0)
-    assert ready_page(silent).body == b"the event loop has not responded for 12 s\n"
+    assert b"".join(ready_page(silent).body) == b"the event loop has not responded for 12 s\n"
     response = health_page(1, "C", silent)
     assert response.status == "200 OK"
-    assert json.loads(response.body)["event_loop_silent_ms"] == 12_000
+    assert json.loads(b"".join(response.body))["event_loop_silent_ms"] == 12_000
 
 
 def test_health_has_the_reasons_and_the_addresses_and_is_there_although_the_node_is_not_ready() -> None:
@@ -70,7 +70,7 @@ def test_health_has_the_reasons_and_the_addresses_and_is_there_although_the_node
 
     response = asyncio.run(read())
     assert (response.status, response.content_type) == ("200 OK", "application/json")
-    page = json.loads(response.body)
+    page = json.loads(b"".join(response.body))
     assert page.pop("advertised_addresses") == [
         {
             "node_id": 1, "listener": "CLIENT", "address": "h:1", "state": "wrong", "code": "WRONG_NODE", "text": "no",

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from signalbox.broker.metrics.metric_registry import Kind, MetricRegistry
 from signalbox.common.metrics import MetricName
-from signalbox.server.metrics.metrics_text import prometheus_names, prometheus_type, render
+from signalbox.server.metrics.metrics_text import prometheus_names, prometheus_type, render, render_process
 
 NAME = MetricName("kafka.network", "RequestMetrics", "RequestsPerSec")
 
@@ -25,7 +25,7 @@ def test_what_prometheus_reads() -> None:
     registry.counter(NAME, {"request": 'a "quoted"\nname\\', "error-code": "1"}).add(3)
     registry.gauge(MetricName("signalbox.audit", "AuditTrail", "num-messages"), lambda: 2.5)
     registry.histogram(MetricName("kafka.server", "Forwarding", "QueueTimeMs"), {"broker": "1"}).record(4)
-    text = render(registry).decode()
+    text = b"".join(render(registry)).decode()
     found = parsed(text)
     key = ("kafka_network_requestmetrics_requests_total", (("error_code", "1"), ("request", 'a "quoted"\nname\\')))
     assert found[key] == 3
@@ -38,7 +38,7 @@ def test_what_prometheus_reads() -> None:
 
 
 def test_the_process_is_on_the_page() -> None:
-    found = parsed(render(MetricRegistry()).decode())
+    found = parsed(render_process().decode())
     assert found["process_resident_memory_bytes", ()] > 1_000_000
     assert found["process_cpu_seconds_total", ()] > 0
     assert 0 < found["process_open_fds", ()] < found["process_max_fds", ()]

@@ -58,6 +58,7 @@ def test_a_log_survives_a_restart_after_its_rounds(tmp_path: Path) -> None:
     assert log.clean()
     before, offsets = log.table(), log.offsets()
     log.logs.checkpoint()
+    log.background.close()
     log.kill()
     log.open()
     assert (log.table(), log.offsets()) == (before, offsets)

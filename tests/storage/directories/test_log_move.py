@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,7 @@ class BrokerLogs:
         self.background = ManualBackground()
         self.clock = ManualClock()
         self.file_system = file_system or FaultyFileSystem()
+        self.later: list[Callable[[], None]] = []
         self.logs = self._opened()
         self.log = self.logs.create(TP, TOPIC_ID, SMALL_SEGMENTS)
         assert self.log.body.directory.path == self.path("a")
@@ -80,6 +82,7 @@ class BrokerLogs:
     def _opened(self) -> LogManager:
         paths = [self.path("a"), self.path("b")]
         logs = LogManager(paths, self.file_system, self.clock, self.background)
+        logs.moves.throttle.call_later = lambda _, resume: self.later.append(resume)
         logs.start("cluster-a", 1, lambda topic: SMALL_SEGMENTS)
         return logs
 

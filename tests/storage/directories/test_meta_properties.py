@@ -4,6 +4,7 @@ import pytest
 
 from signalbox.common.ids import new_uuid
 from signalbox.storage.directories.meta_properties import (
+    OF_ZOOKEEPER,
     MetaProperties,
     MetaPropertiesFault,
     check_owner,
@@ -24,9 +25,17 @@ def test_a_new_directory_has_no_properties(tmp_path: Path) -> None:
     assert read_meta_properties(str(tmp_path)) is None
 
 
+@pytest.mark.spec("D2")
+def test_version_0_of_zookeeper_brokers_is_kept(tmp_path: Path) -> None:
+    meta = MetaProperties("q1Sh-9_ISia_zwGINzRvyQ", 3, new_uuid(), OF_ZOOKEEPER)
+    write_meta_properties(RealFileSystem(), str(tmp_path), meta)
+    assert read_meta_properties(str(tmp_path)) == meta
+    assert "broker.id=3\nversion=0\n" in (tmp_path / "meta.properties").read_text()
+
+
 def test_version_0_of_zookeeper_brokers_is_read(tmp_path: Path) -> None:
     (tmp_path / "meta.properties").write_text("#\n#Sat Nov 21 2026\ncluster.id=abc\nversion=0\nbroker.id=7\n")
-    assert read_meta_properties(str(tmp_path)) == MetaProperties("abc", 7)
+    assert read_meta_properties(str(tmp_path)) == MetaProperties("abc", 7, version=OF_ZOOKEEPER)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.ids import TopicPartition
-from signalbox.storage.files.checkpoint_file import CheckpointFault, read_lines, read_offsets, write_offsets
+from signalbox.storage.files.checkpoint_file import CheckpointFault, offset_lines, read_lines, read_offsets, write_lines
 from signalbox.storage.files.file_system import RealFileSystem
 
 OFFSETS = {TopicPartition("a-b", 0): 5, TopicPartition("c", 12): 2**40}
@@ -11,7 +11,7 @@ OFFSETS = {TopicPartition("a-b", 0): 5, TopicPartition("c", 12): 2**40}
 
 def test_offsets_are_written_as_kafka_writes_them(tmp_path: Path) -> None:
     path = str(tmp_path / "recovery-point-offset-checkpoint")
-    write_offsets(RealFileSystem(), path, OFFSETS, sync=True)
+    write_lines(RealFileSystem(), path, offset_lines(OFFSETS), sync=True)
     assert Path(path).read_text() == "0\n2\na-b 0 5\nc 12 1099511627776\n"
     assert read_offsets(path) == OFFSETS
 

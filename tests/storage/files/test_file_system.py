@@ -1,4 +1,5 @@
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,18 @@ def test_files_and_empty_folders_are_removed(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     disk.remove(str(tmp_path / "file"))
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_space_is_reserved_and_given_back(tmp_path: Path) -> None:
+    disk = RealFileSystem()
+    fd = disk.open(str(tmp_path / "file"), create=True)
+    disk.reserve(fd, 1 << 20)
+    assert (os.fstat(fd).st_size, os.fstat(fd).st_blocks * 512 >= 1 << 20) == (0, True)
+    disk.truncate(fd, 0)
+    assert os.fstat(fd).st_blocks * 512 < 1 << 20
+    disk.close(fd)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        disk.reserve(fd, 1)
 
 
 @pytest.mark.parametrize("sync", [False, True])

@@ -15,10 +15,11 @@ _TIMEOUT_S = 120
 
 
 def commands_of(page: str) -> Iterator[str]:
-    """The commands of a page, in their order; comments and illustrations are left out."""
+    """The commands of a page, in their order, each on one line; comments and illustrations are left out."""
     for block in blocks((ROOT / page).read_text()):
         if block.language in ("sh", "") and not block.is_illustration:
-            yield from (line for line in block.body.splitlines() if line.strip() and not line.startswith("#"))
+            lines = block.body.replace("\\\n", " ").splitlines()
+            yield from (line for line in lines if line.strip() and not line.startswith("#"))
 
 
 def block_of(page: str, language: str) -> str:

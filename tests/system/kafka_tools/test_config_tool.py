@@ -89,13 +89,16 @@ def test_entities_are_described_without_a_name(kafka_bootstrap: str, configs: Co
     topic = make_topic()
     at = ["--bootstrap-server", kafka_bootstrap, "--describe", "--entity-type"]
     configs("client-metrics", "everyone", "--alter", "--add-config", "metrics=org.apache.kafka")
+    configs("groups", "app", "--alter", "--add-config", "consumer.session.timeout.ms=50000")
     for kind, shown in (
         ("topics", f"Dynamic configs for topic {topic} are:"),
         ("brokers", "Dynamic configs for broker 3 are:"),
         ("client-metrics", "Dynamic configs for client-metric everyone are:"),
+        ("groups", "Dynamic configs for group app are:"),
     ):
         assert shown in tool("kafka-configs", *at, kind)
     configs("client-metrics", "everyone", "--alter", "--delete-config", "metrics")
+    configs("groups", "app", "--alter", "--delete-config", "consumer.session.timeout.ms")
 
 
 @pytest.mark.spec("D15")

@@ -18,8 +18,9 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from signalbox.security.sasl.mechanism import SCRAM_MECHANISMS
 from signalbox.security.sasl.scram import ScramClientExchange
-from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS, parse_server_first
+from signalbox.security.sasl.scram_messages import parse_server_first
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.security.sasl.test_scram_messages import KAFKAS
 from tests.system.clusters import BROKERS

@@ -5,7 +5,7 @@ that the entries are Kafka's."""
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,18 +36,21 @@ _READY_S = 90.0
 
 
 @contextmanager
-def kafka_broker(folder: Path, connect: str) -> Iterator[str]:
-    """Kafka 3.9.2 with Signalbox's listeners; `host:port` of its CLIENT listener."""
+def kafka_broker(
+    folder: Path, connect: str, node_id: int = _KAFKAS_ID, settings: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Kafka 3.9.2 with Signalbox's listeners and with `settings`; `host:port` of its CLIENT listener."""
     client, replication, control = free_ports(3)
     properties = folder / "kafka.properties"
     lines = [
-        f"broker.id={_KAFKAS_ID}",
+        f"broker.id={node_id}",
         f"zookeeper.connect={connect}",
         f"listeners=CLIENT://127.0.0.1:{client},REPLICATION://127.0.0.1:{replication},CONTROL://127.0.0.1:{control}",
         "listener.security.protocol.map=CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
         "inter.broker.listener.name=REPLICATION",
         "control.plane.listener.name=CONTROL",
         f"log.dirs={folder / 'kafka-logs'}",
+        *(f"{key}={value}" for key, value in (settings or {}).items()),
     ]
     properties.write_text("\n".join(lines) + "\n")
     command = [
@@ -57,7 +60,7 @@ def kafka_broker(folder: Path, connect: str) -> Iterator[str]:
         "kafka.Kafka",
         str(properties),
     ]
-    with (folder / "kafka.log").open("wb") as log:
+    with (folder / "kafka.log").open("ab") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         yield f"127.0.0.1:{client}"

@@ -9,7 +9,7 @@ from tools.chaos.replicas import compare_replicas
 
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.records.record_batch import Record, encode_batch
-from signalbox.storage.files.checkpoint_file import write_offsets
+from signalbox.storage.files.checkpoint_file import offset_lines, write_lines
 from signalbox.storage.files.file_names import HIGH_WATERMARK_FILE, LOG_SUFFIX, offset_name
 from signalbox.storage.files.file_system import RealFileSystem
 
@@ -26,7 +26,7 @@ def broker(folder: Path, name: str, segments: dict[int, bytes], high_watermark: 
     (data / "t-0").mkdir(parents=True)
     for base_offset, content in segments.items():
         (data / "t-0" / offset_name(base_offset, LOG_SUFFIX)).write_bytes(content)
-    write_offsets(RealFileSystem(), str(data / HIGH_WATERMARK_FILE), {TP: high_watermark})
+    write_lines(RealFileSystem(), str(data / HIGH_WATERMARK_FILE), offset_lines({TP: high_watermark}))
     return data
 
 

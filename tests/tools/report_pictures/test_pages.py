@@ -7,6 +7,8 @@ from pathlib import Path
 
 from tools.report_pictures.pages import ROOT, all_pages
 
+from signalbox.common.report_style import REPORT_STYLE
+
 _WRITES = re.compile(r"<!doctype html>", re.IGNORECASE)
 
 
@@ -26,3 +28,17 @@ def test_each_page_is_written(tmp_path: Path) -> None:
         folder.mkdir()
         assert page.write(folder).parent == folder
         assert page.write(folder).stat().st_size > 1000
+
+
+def test_each_page_has_the_common_style_sheet_and_defines_its_classes_and_colors(tmp_path: Path) -> None:
+    for page in all_pages():
+        if not page.source.endswith(".py") or page.name.startswith("last-"):
+            continue
+        text = page.write(tmp_path).read_text(encoding="utf-8")
+        style, body = text.split("<style>")[1].split("</style>")
+        assert style.startswith(REPORT_STYLE), page.name
+        classes = {name for names in re.findall(r"""class=["']?([\w -]+)""", body) for name in names.split()}
+        assert classes - set(re.findall(r"\.([a-z][a-z-]*)", style)) == set(), page.name
+        assert set(re.findall(r"var\((--\w+)\)", style + body)) <= set(re.findall(r"(--\w+):", REPORT_STYLE)), page.name
+        own = style.removeprefix(REPORT_STYLE)
+        assert set(re.findall(r"#[0-9a-f]{3,6}\b", own + body)) == set(), "colors are in the common style sheet"

@@ -2,13 +2,16 @@
 
 Pages of the tours are run completely by `make tour`; some pages have a test of their own. On all others a `properties`
 block has keys that exist with values that are accepted, and a command is one that the command line takes; those of the
-pages on security, tokens, the store and the command line run in `tests/system/cli/test_page_commands.py`. A block of
-`text` and one below a line with "Not run by a test" are illustrations.
+pages on security, tokens, the store, listeners, TLS, the doctor, quotas and the command line run in
+`tests/system/cli/`, those of the page on the pipeline in `tests/system/pipeline/page_runs.py`. A block of `text` and
+one below a line with "Not run by a test" are illustrations. A command inside a sentence has a name and options that
+exist.
 """
 
 from __future__ import annotations
 
 import getpass
+import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -27,12 +30,15 @@ from signalbox.common.config.properties_file import parse_properties
 from signalbox.configuration.configuration import NODE_CONFIG
 
 _ROOT = Path(__file__).parents[3]
-_PAGES = sorted(["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in (_ROOT / "docs").glob("*.md"))])
+_PAGES = sorted(
+    ["README.md", "CONTRIBUTING.md"]
+    + [str(page.relative_to(_ROOT)) for folder in ("docs", "docs/doctor") for page in (_ROOT / folder).glob("*.md")]
+)
 _TOURS = tomllib.loads((_ROOT / "tools" / "tour" / "tours.toml").read_text())
 _OWN_TESTS = {
     "docs/client.md": "tests/client/test_client_page.py",
     "docs/authentication.md": "tests/wiring/test_authentication_page.py",
-    "docs/testing-your-client.md": "examples/testkit/test_12_drill.py",
+    "docs/testing-your-client.md": "tests/system/cli/test_page_drill.py",
 }
 _BESIDE = {"echo", "export", "seq", "source"}  # programs of the shell that stand around ours
 _COMMANDS = {"sh", "console", ""}
@@ -126,6 +132,75 @@ def test_commands_are_taken_by_the_command_line(block: Block, monkeypatch: pytes
             Path(file).touch()
         if program == "signalbox":
             _parse(words[1:])
+
+
+_SENTENCE_COMMAND = re.compile(r"(?<!`)`signalbox ([^`]+)`(?!`)")
+_INDENTED = re.compile(r"^ *\n {4,}(?![-*] |\d+\. )\S.*$", re.MULTILINE)
+
+
+def _unknown(text: str) -> str:
+    """What of a command in a sentence does not exist, a name or an option; "" if all is there. `a|b` are two names;
+    values and names of parameters are not compared."""
+    command: Any = typer.main.get_command(app)
+    takes_value = {**dict.fromkeys(("-h", "--help"), False), **_options(command)}
+    words = iter(text.split())
+    for word in words:
+        name = word.rstrip(",;:")
+        if name.startswith("-"):
+            option, equals, _ = name.partition("=")
+            if option not in takes_value:
+                return option
+            if takes_value[option] and not equals:
+                next(words, None)
+        elif hasattr(command, "commands") and name[:1].islower():
+            inner = [command.commands.get(one) for one in name.split("|")]
+            if None in inner:
+                return name
+            command = inner[0]
+            for one in inner:
+                takes_value |= _options(one)
+    return ""
+
+
+def _options(command: Any) -> dict[str, bool]:
+    """The options of a command, and whether a value follows."""
+    return {
+        text: not getattr(parameter, "is_flag", False)
+        for parameter in command.params
+        for text in (*parameter.opts, *parameter.secondary_opts)
+    }
+
+
+def _without_blocks(page: str) -> str:
+    return re.sub(r"^ *```.*?^ *```$", "", (_ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", _PAGES)
+def test_no_block_is_made_by_indentation(page: str) -> None:
+    assert _INDENTED.findall(_without_blocks(page)) == [], "no test would see it: put it between three backticks"
+
+
+@pytest.mark.parametrize("page", _PAGES)
+def test_commands_in_sentences_exist(page: str) -> None:
+    text = _without_blocks(page)
+    found = {command: _unknown(command.replace("\n", " ")) for command in _SENTENCE_COMMAND.findall(text)}
+    assert {command: unknown for command, unknown in found.items() if unknown} == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "unknown"),
+    [
+        ("topic lst", "lst"),
+        ("topic list --jsom", "--jsom"),
+        ("quota describe|alter", ""),
+        ("quota describe|change", "describe|change"),
+        ("-b kafka1:9092 topic list", ""),
+        ("up --detach ...", ""),
+        ("doctor", ""),
+    ],
+)
+def test_what_is_noticed_in_a_sentence(command: str, unknown: str) -> None:
+    assert _unknown(command) == unknown
 
 
 @pytest.mark.parametrize("command", ["topic lst", "topic list --jsom", "up --brokers many", "nothing"])

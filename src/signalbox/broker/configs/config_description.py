@@ -8,6 +8,7 @@ server.properties          4  (STATIC_BROKER_CONFIG)
 the table's default        5  (DEFAULT_CONFIG)
 a logger's level           6  (DYNAMIC_BROKER_LOGGER_CONFIG)
 a subscription's own value 7  (CLIENT_METRICS_CONFIG)
+a group's own value        8  (GROUP_CONFIG)
 
 As in Kafka, a default that is null is no synonym, and of the keys that can replace another (log.retention.hours) only
 those after the key itself are listed. A stored key without a row is described without its value: it may be a secret of
@@ -31,10 +32,11 @@ from signalbox.common.config.config_table import (
     format_value,
     read_listener_key,
 )
+from signalbox.common.config.group_config import GROUP_CONFIG, INTERNAL_GROUP_CONFIGS
 from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.effective_config import ConfigSource
-from signalbox.metadata.entries.entity_config import client_metrics_entity
+from signalbox.metadata.entries.entity_config import client_metrics_entity, group_entity
 from signalbox.storage.config_rows import in_milliseconds, substitute_keys
 
 Synonym = tuple[str, str | None, int]
@@ -104,13 +106,18 @@ class ConfigDescription:
     def client_metrics(self, subscription: str) -> list[DescribedConfig]:
         """Every key of a subscription to client metrics, whether or not the subscription exists."""
         own = self._repository.entity(client_metrics_entity(subscription))
+        return _of_entity(CLIENT_METRICS_CONFIG, own, ConfigSource.CLIENT_METRICS_CONFIG)
+
+    def group(self, group: str) -> list[DescribedConfig]:
+        """Every key of a group, whether or not the group exists. The broker keys of the defaults are Kafka's."""
+        own = self._repository.entity(group_entity(group))
         described = []
-        for row in CLIENT_METRICS_CONFIG:
-            levels = [(row.name, format_value(row.default), ConfigSource.DEFAULT_CONFIG)]
-            if row.name in own:
-                levels.insert(0, (row.name, own[row.name], ConfigSource.CLIENT_METRICS_CONFIG))
-            line = _described(row, [*levels], read_only=False)
-            described.append(replace(line, synonyms=line.synonyms[:-1]))  # the default is no synonym here
+        for line in _of_entity(GROUP_CONFIG, own, ConfigSource.GROUP_CONFIG):
+            row = GROUP_CONFIG[line.name]
+            default = (row.synonym or row.name, format_value(row.default), ConfigSource.DEFAULT_CONFIG)
+            line = replace(line, synonyms=[*line.synonyms, default])
+            if line.name in own or line.name not in INTERNAL_GROUP_CONFIGS:
+                described.append(line)
         return described
 
     def _listener_keys(self, levels: list[_Level]) -> list[tuple[str, ListenerKey]]:
@@ -178,6 +185,17 @@ class ConfigDescription:
         if default is not None:
             synonyms.append((name, format_value(default), ConfigSource.DEFAULT_CONFIG))
         return synonyms
+
+
+def _of_entity(table: ConfigTable, own: Mapping[str, str], source: ConfigSource) -> list[DescribedConfig]:
+    described = []
+    for row in table:
+        levels: list[Synonym] = [(row.name, format_value(row.default), ConfigSource.DEFAULT_CONFIG)]
+        if row.name in own:
+            levels.insert(0, (row.name, own[row.name], source))
+        line = _described(row, levels, read_only=False)
+        described.append(replace(line, synonyms=line.synonyms[:-1]))  # the default is no synonym here
+    return described
 
 
 def described_loggers(levels: Mapping[str, str]) -> list[DescribedConfig]:

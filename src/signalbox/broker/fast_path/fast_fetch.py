@@ -107,15 +107,15 @@ class ConnectionFetch:
             return False  # bytes: the read returned no records
         if len(aborted) > MAX_FAST_PATH_ABORTED_TRANSACTIONS:
             return False
-        log = partition.log
+        log, response, connection = partition.log, template.response, self._connection
         assert log is not None
-        watermarks = log.high_watermark, partition.last_stable_offset, log.log_start_offset
-        head, total = template.response.head(correlation_id, watermarks, size, aborted)
+        watermarks = log.high_watermark, log.last_stable_offset, log.log_start_offset
+        head, total = response.head(correlation_id, watermarks, size, aborted)
         stats = partition.stats
         stats.fetches += 1
         stats.bytes_out += size
-        self._connection.respond_slice(head, records, template.response.tail)
-        self._count(frame, total)
+        connection.respond_slice(head, records, response.tail)
+        self.stats.add(len(frame), total, self._owner.monotonic() - connection.channel.active_at)
         return True
 
     def _count(self, frame: memoryview, response_bytes: int) -> None:

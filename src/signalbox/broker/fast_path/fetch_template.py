@@ -134,14 +134,14 @@ class FetchedPartition:
         length = uvarint(size + 1) if self._flexible else _INT32.pack(size)
         extra_bytes = len(length) + size + len(self.tail)
         numbers = watermarks if self._has_log_start else watermarks[:2]
+        response = self._response
         if not aborted:
-            frame = self._response.one_group(correlation_id, numbers, extra_bytes) + length
-            return frame, self._response.size_bytes + extra_bytes
+            return response.one_group(correlation_id, numbers, extra_bytes) + length, response.size_bytes + extra_bytes
         empty, listed = self._array_of(()), self._array_of(aborted)
         extra_bytes += len(listed) - len(empty)
-        frame = self._response.one_group(correlation_id, numbers, extra_bytes)
+        frame = response.one_group(correlation_id, numbers, extra_bytes)
         frame = frame[: len(frame) - len(empty) - len(self._preferred)] + listed + self._preferred + length
-        return frame, self._response.size_bytes + extra_bytes
+        return frame, response.size_bytes + extra_bytes
 
     def _array_of(self, aborted: Sequence[Aborted]) -> bytes:
         """The field `aborted_transactions`, which is the last one before the records, or the last but one."""

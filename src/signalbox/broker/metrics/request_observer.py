@@ -4,6 +4,9 @@ Admin requests and rejections get an event each; frequent requests are rolled up
 the audit trail causes are left out, since each event would cause further events forever: Produce requests for
 the audit topic only, follower fetches, AlterPartition. The first two are left out on the inter-broker listener only: a
 client must not avoid the audit trail by naming the audit topic or a replica id.
+
+Left out, too, is a creation of a topic that a broker asks for itself when another broker has created it: after a start
+all brokers ask at the same time, and nothing has changed or failed.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from signalbox.broker.metrics.request_metrics import RequestMetrics, request_nam
 from signalbox.broker.routes import Audited, RouteRow
 from signalbox.common.audit_event import AUDIT_TOPIC, AuditEvent, AuditKind, AuditSink
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
 
 
 class AuditingObserver:
@@ -34,7 +38,7 @@ class AuditingObserver:
         follower = row.api_key is ApiKey.FETCH and _fetches_as_follower(request.body)
         names, sizes = request_names(row.api_key, follower), (len(request.frame), response_bytes)
         self._metrics.ended(names, request.header.api_version, sizes, duration_s, request.queue_s)
-        if row.audited is Audited.NEVER or _is_about_audit_topic(request):
+        if row.audited is Audited.NEVER or _is_about_audit_topic(request) or _creates_again(request, response):
             return
         failed = bool(getattr(response, "error_code", 0))
         if row.audited is Audited.ROLLED_UP:
@@ -83,3 +87,9 @@ _AUDIT_TOPIC_REQUESTS: dict[int, Callable[[Any], bool]] = {
 def _is_about_audit_topic(request: ApiRequest) -> bool:
     check = _AUDIT_TOPIC_REQUESTS.get(request.header.api_key)
     return check is not None and request.context.inter_broker and check(request.body)
+
+
+def _creates_again(request: ApiRequest, response: FinalResponse) -> bool:
+    if not request.own_of_broker or request.header.api_key != ApiKey.CREATE_TOPICS:
+        return False
+    return all(topic.error_code == Error.TOPIC_ALREADY_EXISTS for topic in getattr(response, "topics", ()))

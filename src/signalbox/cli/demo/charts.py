@@ -1,6 +1,7 @@
 """Two small charts as SVG text: horizontal bars, and dots on a logarithmic line with their quantiles.
 
-Colors are the classes of `page_style.py`. The drawing is 640 units wide, so that its text can be read on a telephone.
+Colors are the classes of the style sheet (`STYLE` in `page_parts.py`). The drawing is 640 units wide, so that its text
+can be read on a telephone.
 """
 
 from __future__ import annotations

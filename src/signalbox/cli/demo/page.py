@@ -16,13 +16,13 @@ from signalbox import __version__
 from signalbox.cli.demo.charts import bars, quantile_dots
 from signalbox.cli.demo.failover_timeline import BIN_S, failover_timeline
 from signalbox.cli.demo.loaded_latency import latency_caption, recorded_caption, recorded_rows
-from signalbox.cli.demo.page_parts import PASSED, definitions, figure, section, table, tiles
-from signalbox.cli.demo.page_style import STYLE
+from signalbox.cli.demo.page_parts import PASSED, STYLE, csv_link, definitions, figure, section, table, tiles
 from signalbox.cli.demo.stage import Stage
 from signalbox.cli.demo.swap_picture import swap_caption, swap_picture
 from signalbox.cli.demo.wording import counted
 
 _SHOWN_REQUESTS = 18
+_LOADED = re.compile(r"\s(?:src=|href=(?!'data:))|url\(|<script")  # links to what is inside the page load nothing
 _PACKAGES = ("pyspark", "deltalake", "confluent-kafka", "kafka-python")
 
 
@@ -43,7 +43,7 @@ def page_faults(page: Path, stage: Stage) -> list[str]:
     """The faults of the written page; empty if there are none."""
     text = page.read_text(encoding="utf-8")
     faults = [f"not shown: {check.claim}" for check in stage.checks if f">{escape(check.claim)}<" not in text]
-    faults += [f"loaded from elsewhere: {reference}" for reference in re.findall(r"(?:src|href)=|url\(|<script", text)]
+    faults += [f"loaded from elsewhere: {reference.strip()}" for reference in _LOADED.findall(text)]
     if not text.endswith("</html>\n"):
         faults.append("the page is cut short")
     return faults
@@ -61,7 +61,7 @@ def _header(stage: Stage, figures: dict[str, Any]) -> list[str]:
     return [
         "<h1>Signalbox: demo report</h1>",
         f"<p class='pass'>{PASSED} {counted(len(stage.checks), 'check')} passed, 0 failed</p>",
-        "<p class='lead'>Three brokers, real clients, two swapped addresses, one killed controller, Spark tables.</p>",
+        "<p class='soft'>Three brokers, real clients, two swapped addresses, one killed controller, Spark tables.</p>",
         definitions(
             [
                 ("Date", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"),
@@ -100,7 +100,7 @@ def _pictures(stage: Stage) -> list[str]:
             " and a queue of their own; these are round trips of ApiVersions there.",
         ),
         figure(quantile_dots(latency), latency_caption(latency)),
-        f"<p class='lead'>{escape(recorded_caption())}</p>",
+        f"<p class='soft'>{escape(recorded_caption())}</p>",
         table(recorded_rows()),
         *section(
             "Two swapped addresses",
@@ -132,18 +132,22 @@ def _audit_tables(figures: dict[str, Any]) -> list[str]:
             figures["requests"][:_SHOWN_REQUESTS],
             ("broker_id", "listener", "client_id", "principal", "api", "requests", "errors"),
         ),
+        csv_link("requests.csv", figures["requests"]),
         *section(
             "Forwarded to the controller",
             "Changes that reached another broker than the active controller; only the controller writes metadata.",
         ),
         table(figures["forwarded"], ("broker_id", "api", "client_id", "principal", "requests", "p50_us", "p99_us")),
+        csv_link("forwarded.csv", figures["forwarded"]),
         *section(
             "Rejected",
             "Requests that a listener or plane does not take, and requests that were denied; none had an effect.",
         ),
         table(figures["rejected"], ("broker_id", "listener", "plane", "api", "client_id", "reason", "requests")),
+        csv_link("rejected.csv", figures["rejected"]),
         *section("Misrouted", "Connections that meant another node, while two addresses were swapped."),
         table(figures["misrouted"], ("broker_id", "listener", "expected", "actual", "requests")),
+        csv_link("misrouted.csv", figures["misrouted"]),
         *section(
             "Audit trail completeness",
             "One row for each start of a broker: its events are numbered from 0, so a lost event would be a gap.",

@@ -14,6 +14,9 @@ from signalbox.protocol.error_table import Error
 
 _CAUSE = re.compile(r"^\S+ (?:ERROR|CRITICAL)\s+(?:node=\S+ )?[\w.]+: (.*)$")
 _NOT_STARTED = "not started: "  # below the faults of the configuration
+_WARNING = "warning: "  # of a key that is not known: it may explain a fault, but is none
+_IN_USE = "Address already in use"
+_OTHER_PORTS = "`signalbox up --port N` takes the ports from N on, `--port 0` free ones."
 _LAST_LINES = 12
 
 
@@ -47,8 +50,9 @@ def cause_first(failure: str) -> list[str]:
     causes = [match[1] for line in log if (match := _CAUSE.match(line))]
     name = headline.partition(";")[0]
     if log and log[-1].startswith(_NOT_STARTED):
-        return [f"{name}: {fault}" for fault in log[:-1]]
+        return [f"{name}: {line}" for line in sorted(log[:-1], key=lambda line: line.startswith(_WARNING))]
     if not causes:
         return [headline, *log]
     rest = log[-_LAST_LINES:]
-    return [*(f"{name}: {cause}" for cause in dict.fromkeys(causes)), "the end of its log:", *rest]
+    hint = [_OTHER_PORTS] if any(_IN_USE in cause for cause in causes) else []
+    return [*(f"{name}: {cause}" for cause in dict.fromkeys(causes)), *hint, "the end of its log:", *rest]

@@ -11,14 +11,17 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+from signalbox.cli.connect import terminal_width
+
 _READY = b"\0"
 
 
 class Detached:
-    """The child's side: `ready` lets the command end."""
+    """The child's side: `ready` lets the command end. `width` is that of the command's terminal; None: it has none."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, width: int | None) -> None:
         self._log = log
+        self.width = width
 
     def ready(self) -> None:
         """Write further output to the file; the command sees the end of the pipe."""
@@ -36,6 +39,7 @@ def detach(log: Path) -> Detached:
     child is ready, or with the child's code."""
     sys.stdout.flush()
     sys.stderr.flush()
+    width = terminal_width()
     readable, writable = os.pipe()
     child = os.fork()
     if child:
@@ -49,7 +53,7 @@ def detach(log: Path) -> Detached:
     os.dup2(writable, 2)
     os.close(nothing)
     os.close(writable)
-    return Detached(log)
+    return Detached(log, width)
 
 
 def _wait(child: int, readable: int) -> NoReturn:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signalbox.cli.connect import client_properties, fail, pairs, run_client
+from signalbox.cli.connect import client_properties, fail, property_values, run_client
 from signalbox.cli.records.record_format import DEFAULT_FORMAT, compile_format, record_as_json
 from signalbox.cli.shell.shared_options import shared
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _POLL_MS = 200
 _POLL_RECORDS = 500
+_LEAVE_MS = 5_000  # for the last commit and LeaveGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,7 @@ def consume(
     Example: signalbox consume -t users -o -10 -e -f '%t %p %o %k=%s %h %T\\n'
     """
     from signalbox.cli.records.start_offsets import parse_start
+    from signalbox.client.application_rows import CONSUMER_CONFIG
 
     if group is not None and (partition or offset is not None):
         fail("--group reads all partitions from the group's offsets: --partition and --offset do not apply", code=2)
@@ -103,7 +105,7 @@ def consume(
         render = record_as_json if shared().as_json else compile_format(output, null.encode() if null else None)
     except ValueError as error:
         fail(str(error), code=2)
-    keys = {**client_properties(), **pairs(properties, "--property")}
+    keys = {**client_properties(), **property_values(properties, CONSUMER_CONFIG)}
     if read_committed:
         keys["isolation.level"] = "read_committed"
     reading = Reading(topic, partition or [], start, max_messages, exit_at_end, keys)
@@ -165,7 +167,8 @@ async def _read_as_member(
             joined.set()
 
     left = reading.limit
-    async with GroupConsumer(client, GroupConsumerSettings.from_properties(keys)) as consumer:
+    consumer = GroupConsumer(client, GroupConsumerSettings.from_properties(keys))
+    try:
         consumer.subscribe(reading.topics, Joined())
         while left != 0:
             records = await consumer.poll(_POLL_MS, min(_POLL_RECORDS, left or _POLL_RECORDS))
@@ -175,6 +178,8 @@ async def _read_as_member(
                 ends.update(await admin.list_offsets(fresh, LATEST, isolation_level=reading.isolation_level))
                 if _is_at(consumer, {one: ends[one] for one in consumer.assignment}):
                     break
+    finally:
+        await consumer.close(timeout_ms=_LEAVE_MS)
 
 
 def _is_at(consumer: Consumer | GroupConsumer, ends: dict[TopicPartition, int]) -> bool:

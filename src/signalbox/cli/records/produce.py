@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from signalbox.cli.connect import client_properties, fail, pairs, run_client, tell
+from signalbox.cli.connect import client_properties, fail, pairs, property_values, run_client, tell
 
 if TYPE_CHECKING:
     import asyncio
@@ -108,6 +108,7 @@ def produce(
     Example: signalbox produce -t users -K : -Z users
     """
     from signalbox.cli.shell.instants import instant_ms
+    from signalbox.client.application_rows import PRODUCER_CONFIG
 
     try:
         timestamp_ms = None if timestamp is None else instant_ms(timestamp)
@@ -116,7 +117,7 @@ def produce(
     line_format = LineFormat(_bytes(separator), _bytes(key), _bytes(null), empty_is_null)
     headers = [(name, value.encode()) for name, value in pairs(header, "--header").items()]
     record = RecordFields(topic, partition, headers, timestamp_ms)
-    settings = _settings(pairs(properties, "--property"), compression)
+    settings = _settings(property_values(properties, PRODUCER_CONFIG, "acks"), compression)
     with ExitStack() as stack:
         stream: BinaryIO = stack.enter_context(file.open("rb")) if file is not None else sys.stdin.buffer
         produced = run_client(lambda client: _send(client, stream, line_format, record, settings))

@@ -12,6 +12,7 @@ from signalbox.client.failures import (
     ConnectFailed,
     ConnectionLost,
     DeadlinePassed,
+    FurtherConnectionClosed,
     PeerBroke,
     VersionUnsupported,
 )
@@ -47,6 +48,12 @@ def _hints(failure: ClientFailure, settings: ClientSettings) -> Iterator[str]:
         yield "The listener does not serve clients (a listener of brokers or controllers): take the port of another."
         return
     assert isinstance(failure, ConnectFailed | ConnectionLost)
+    if isinstance(failure, FurtherConnectionClosed):
+        yield (
+            "Raise max.connections.per.ip or max.connections of the broker or listener, or end other clients of this"
+            " host: a member of a group needs up to five connections to one broker."
+        )
+        return
     if failure.address not in settings.bootstrap:
         yield (
             f"A broker advertises {failure.address}, which cannot be used from here: check advertised.listeners of the"

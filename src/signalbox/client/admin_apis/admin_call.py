@@ -49,7 +49,10 @@ class AdminResult:
 
 
 def result_of(name: str, error_code: int, message: str | None) -> AdminResult:
-    return AdminResult(name=name, error=Error.of(error_code), message=message)
+    error = Error.of(error_code)
+    if message is not None:
+        message = message.removeprefix(f"{error.name}: ")  # some brokers begin with the name, and so does KafkaError
+    return AdminResult(name=name, error=error, message=message)
 
 
 class AdminCall:

@@ -78,7 +78,8 @@ class OffsetAdmin(AdminCall):
                 row = _row_of(partition, topics_of(response))
                 if row.error_code == Error.NONE:
                     return row
-                rejection: ClientFailure = rejection_of(Error.of(row.error_code), str(partition))
+                error = Error.of(row.error_code)
+                rejection: ClientFailure = rejection_of(error, f"{partition}: {error.message}")
                 retriable = row.error_code in _STALE_VIEW
             except ClientFailure as failure:
                 rejection, retriable = failure, failure.retriable

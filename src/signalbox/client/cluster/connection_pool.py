@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable
 
 from signalbox.client.client_metrics import ConnectionCounts, Metrics, Traffic
+from signalbox.client.cluster.failing_connections import FailingConnections, at_limit
 from signalbox.client.connection.connection import ClientConnection, connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import ConnectionKey, Identity, Node, Purpose
@@ -43,6 +44,7 @@ class ConnectionPool:
         self._open: dict[ConnectionKey, ClientConnection] = {}
         self._opening: dict[ConnectionKey, asyncio.Task[ClientConnection]] = {}
         self._backoffs: dict[int, _ReconnectBackoff] = {}
+        self.failing = FailingConnections()
         self._counts = ConnectionCounts()
         self._alive: set[ClientConnection] = set()
         self._old_traffic = Traffic()  # of connections that have ended
@@ -76,10 +78,20 @@ class ConnectionPool:
             connection = await connect(node.address, self._settings, self._identity_of(node.node_id))
         except ConnectFailed as failure:
             self._counts.failed_authentications += isinstance(failure, AuthenticationRejected)
-            backoff.until = asyncio.get_running_loop().time() + backoff.grow() / 1000
-            raise
+            now = asyncio.get_running_loop().time()
+            backoff.until = now + backoff.grow() / 1000
+            explained = at_limit(failure, self._open_to(node))
+            self.failing.failed(key, explained, now)
+            if explained is failure:
+                raise
+            raise explained from failure
         self._add(key, connection)
         return connection
+
+    def _open_to(self, node: Node) -> int:
+        """The number of open connections to a node at its present address."""
+        rows = (row for key, row in self._open.items() if key.node_id == node.node_id)
+        return sum(row.is_open and row.address == node.address for row in rows)
 
     def keep(self, node_id: int, connection: ClientConnection) -> None:
         """Use a connection that was opened elsewhere, for requests to its node. It is closed if there is one."""
@@ -92,6 +104,7 @@ class ConnectionPool:
 
     def _add(self, key: ConnectionKey, connection: ClientConnection) -> None:
         self._backoffs.pop(key.node_id, None)
+        self.failing.succeeded(key)
         self._open[key] = connection
         self._counts.created += 1
         self._alive.add(connection)
@@ -127,6 +140,7 @@ class ConnectionPool:
 
     def drop_node(self, node_id: int, reason: str) -> None:
         """Close every connection to a node, of all purposes."""
+        self.failing.drop_node(node_id)
         for key in [key for key in self._open if key.node_id == node_id]:
             self._open.pop(key).close(reason)
         for key in [key for key in self._opening if key.node_id == node_id]:

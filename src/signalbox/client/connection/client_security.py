@@ -9,8 +9,8 @@ from signalbox.client.connection.connection_settings import ConnectionSecurity, 
 from signalbox.common.config.config_table import ConfigFault, Value
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.security.jaas import MODULE_OF_MECHANISM, JaasError, parse_jaas_config
-from signalbox.security.sasl.oauthbearer import OAUTHBEARER
-from signalbox.security.sasl.plain import PLAIN, PlainClientExchange
+from signalbox.security.sasl.mechanism import OAUTHBEARER, PLAIN
+from signalbox.security.sasl.plain import PlainClientExchange
 from signalbox.security.sasl.scram import ScramClientExchange
 from signalbox.security.tls.contexts import client_context
 from signalbox.security.tls.settings import TlsConfigError, tls_settings

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from signalbox.client.connection.connection_settings import ConnectionSettings, SaslLogin
-from signalbox.client.connection.hiding_login import secrets_in
 from signalbox.client.connection.node import Address, Identity
 from signalbox.client.connection.wire_frames import ApiRanges, decode_response, encode_request, peek_error_code
 from signalbox.client.failures import AuthenticationRejected, ConnectFailed, Misrouted, PeerBroke
@@ -32,8 +31,6 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from signalbox.security.clean_text import TextCleaner
-from signalbox.security.oauth.login_token import TokenUnavailable
 from signalbox.security.sasl.mechanism import SaslError
 
 LEAVING = "the SASL session ends soon: connecting again"
@@ -148,6 +145,9 @@ def _authenticate(
     dialogue: _Dialogue, login: SaslLogin, ranges: ApiRanges
 ) -> Generator[bytes, bytes | memoryview, int]:
     """SaslHandshake, then the mechanism's messages, each in a SaslAuthenticate (KIP-152); the lifetime in ms."""
+    from signalbox.client.connection.hiding_login import secrets_in  # clients without a login start sooner
+    from signalbox.security.clean_text import TextCleaner
+    from signalbox.security.oauth.login_token import TokenUnavailable
 
     secrets: tuple[str, ...] = ()
 
@@ -195,6 +195,8 @@ async def login_ready(address: Address, settings: ConnectionSettings) -> None:
     login = settings.security.sasl
     if login is None or login.ready is None:
         return
+    from signalbox.security.oauth.login_token import TokenUnavailable
+
     try:
         await login.ready()
     except TokenUnavailable as error:

@@ -12,10 +12,8 @@ from dataclasses import replace
 
 from signalbox.client.connection.connection_settings import SaslLogin
 from signalbox.security.clean_text import TextCleaner
-from signalbox.security.sasl.mechanism import SaslClientExchange
-from signalbox.security.sasl.oauthbearer import OAUTHBEARER
+from signalbox.security.sasl.mechanism import OAUTHBEARER, PLAIN, SaslClientExchange
 from signalbox.security.sasl.oauthbearer_messages import parse_initial_response
-from signalbox.security.sasl.plain import PLAIN
 
 
 def hiding_secrets(login: SaslLogin, cleaner: TextCleaner) -> SaslLogin:

@@ -30,7 +30,8 @@ from signalbox.security.oauth.login_token import (
 )
 from signalbox.security.oauth.unsecured import UnsecuredOptionError
 from signalbox.security.oauth.unsecured_login import UnsecuredTokens
-from signalbox.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearerClientExchange
+from signalbox.security.sasl.mechanism import OAUTHBEARER
+from signalbox.security.sasl.oauthbearer import OAuthBearerClientExchange
 from signalbox.security.tls.contexts import provider_context
 from signalbox.security.tls.settings import TlsConfigError
 from signalbox.transport.url_fetch import FetchFailed, UrlRequest, fetch, url_problem

@@ -18,7 +18,7 @@ from signalbox.client.consumer import Consumer
 from signalbox.client.failures import ClientFailure, NoCommittedOffset
 from signalbox.client.group_consumer.committed_offsets import CommittedOffsets
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
-from signalbox.client.rejections import is_final
+from signalbox.client.rejections import RequestRejected, is_final
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 
@@ -49,6 +49,7 @@ class AssignedPartitions:
         self._commit_at: float | None = None
         self._positioning: dict[asyncio.Task[None], frozenset[TopicPartition]] = {}
         self._failure: ClientFailure | None = None
+        self._logged_as_unknown: set[str] = set()
         self._changed = changed
         self.assigned: frozenset[TopicPartition] = frozenset()
 
@@ -189,15 +190,28 @@ class AssignedPartitions:
             await self._commit(positions, last if deadline is None else min(deadline, last))
 
     async def _commit(self, positions: dict[TopicPartition, int], deadline: float) -> None:
-        topics = self._client.view.topics
-        unknown = {name for name, row in topics.items() if row.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION}
+        unknown = self._unknown_topics()
+        self._logged_as_unknown &= unknown
         # These may be deleted, and then retries would delay a rebalance or the end; or one broker has old metadata, and
         # without a commit the next owner would read their records again.
         maybe_deleted = {partition for partition in positions if partition.topic in unknown}
         try:
             await self._offsets.commit(positions, deadline, maybe_deleted)
         except ClientFailure as failure:
-            log.warning("Automatic offset commit of group %s failed: %s", self._settings.group_id, failure)
+            self._log_failed_commit(failure, {partition.topic for partition in positions} & self._unknown_topics())
+
+    def _unknown_topics(self) -> set[str]:
+        topics = self._client.view.topics
+        return {name for name, row in topics.items() if row.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION}
+
+    def _log_failed_commit(self, failure: ClientFailure, unknown: set[str]) -> None:
+        """A warning; of a topic that was deleted one, until it exists again: each commit fails for it."""
+        is_unknown = isinstance(failure, RequestRejected) and failure.error == Error.UNKNOWN_TOPIC_OR_PARTITION
+        if is_unknown and unknown and unknown <= self._logged_as_unknown:
+            return
+        if is_unknown:
+            self._logged_as_unknown |= unknown
+        log.warning("Automatic offset commit of group %s failed: %s", self._settings.group_id, failure)
 
     async def close(self) -> None:
         """End what is under way."""

@@ -152,7 +152,8 @@ class ConfigTable:
 
 def describe_type(row: ConfigRow) -> str:
     """A row's type in words for an error message."""
-    return f"a value of type {row.type.name.lower()}, by default {format_value(row.default)!r}"
+    default = "" if row.default is None else f", by default {format_value(row.default)!r}"
+    return f"a value of type {row.type.name.lower()}{default}"
 
 
 def format_value(value: Value) -> str | None:

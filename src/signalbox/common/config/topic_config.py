@@ -73,6 +73,8 @@ TOPIC_CONFIG = ConfigTable(
         ("local.retention.ms", _L, -2, at_least(-2), "log.local.retention.ms", "Tiered storage: the time in milliseconds for which segments are retained locally."),
         ("max.compaction.lag.ms", _L, _LONG_MAX, at_least(1), "log.cleaner.max.compaction.lag.ms",
          "The maximum time in milliseconds for which a record is not compacted."),
+        ("max.decompressed.message.bytes", _I, 2**31 - 9, between(1, 2**31 - 9), "max.decompressed.message.bytes",
+         "The maximum size in bytes of a record of a compressed batch. Larger records are rejected with INVALID_RECORD."),
         ("max.message.bytes", _I, 1_048_588, at_least(0), "message.max.bytes", "The maximum size in bytes of a record batch."),
         ("message.timestamp.after.max.ms", _L, 3_600_000, at_least(0), "log.message.timestamp.after.max.ms",
          "The maximum time in milliseconds by which the timestamp of a record may be later than the time of the broker."),

@@ -23,7 +23,7 @@ from signalbox.network.listeners.listener_security import (
 )
 from signalbox.network.listeners.network_settings import ListenerSettings, listener_prefix, read_network_settings
 from signalbox.security.jaas import LoginModule
-from signalbox.security.sasl.plain import PLAIN
+from signalbox.security.sasl.mechanism import PLAIN
 from signalbox.security.sasl.scram import NoCredentials
 from signalbox.security.tls.listener_tls import handshake_problem
 

@@ -11,14 +11,11 @@ from collections.abc import Mapping
 
 from signalbox.common.config.topic_config import TOPIC_CONFIG
 
-_NO_THROTTLE = "moves between log directories are not throttled in this release"
 _NO_TIERS = "there is no tiered storage"
-_OWN_LEVEL = "the codec's usual level is taken"
 
 _NO_JAVA = "TLS is OpenSSL's here, there is no Java to choose it from"
 
 _OF_BROKERS: Mapping[str, str] = {
-    "replica.alter.log.dirs.io.max.bytes.per.second": _NO_THROTTLE,
     "security.providers": _NO_JAVA,
     "ssl.engine.factory.class": _NO_JAVA,
     "ssl.keymanager.algorithm": _NO_JAVA,
@@ -29,12 +26,8 @@ _OF_BROKERS: Mapping[str, str] = {
     "log.flush.start.offset.checkpoint.interval.ms": "log start offsets are saved together with the recovery points",
 }
 _OF_TOPICS: Mapping[str, str] = {
-    "compression.gzip.level": _OWN_LEVEL,
-    "compression.lz4.level": _OWN_LEVEL,
-    "compression.zstd.level": _OWN_LEVEL,
     "local.retention.bytes": _NO_TIERS,
     "local.retention.ms": _NO_TIERS,
-    "preallocate": "a segment's file grows as it is written",
     "remote.log.copy.disable": _NO_TIERS,
     "remote.log.delete.on.disable": _NO_TIERS,
     "remote.storage.enable": _NO_TIERS,

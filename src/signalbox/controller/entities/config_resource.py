@@ -13,12 +13,13 @@ from signalbox.common.config.config_table import (
     Dynamic,
     read_listener_key,
 )
+from signalbox.common.config.group_config import GROUP_CONFIG, group_config_problem
 from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext
 from signalbox.controller.decision import Inputs
 from signalbox.controller.store.topic_corruption import rejection
 from signalbox.controller.topics.topic_name import reject_topic_name
-from signalbox.metadata.entries.entity_config import Configs, client_metrics_entity
+from signalbox.metadata.entries.entity_config import Configs, client_metrics_entity, group_entity
 from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 
@@ -79,12 +80,15 @@ class Resource:
                 ) from problem
         if self.type is ConfigResourceType.CLIENT_METRICS:
             _reject_subscription(configs)
+        if self.type is ConfigResourceType.GROUP and (together := group_config_problem(configs)):
+            raise KafkaError(Error.INVALID_CONFIG, together)
 
 
 def _unknown(resource_type: ConfigResourceType, name: str) -> tuple[Error, str]:
     if resource_type is ConfigResourceType.CLIENT_METRICS:
         return Error.INVALID_REQUEST, f"Unknown client metrics configuration: {name}"
-    return Error.INVALID_CONFIG, f"Unknown topic config name: {name}"
+    kind = "group" if resource_type is ConfigResourceType.GROUP else "topic"
+    return Error.INVALID_CONFIG, f"Unknown {kind} config name: {name}"
 
 
 def _reject_subscription(configs: Configs) -> None:
@@ -136,11 +140,15 @@ def find_resource(context: ControllerContext, inputs: Inputs, resource_type: int
         if not name:
             raise KafkaError(Error.INVALID_REQUEST, "Subscription name can't be empty")
         entity_path, table = client_metrics_entity(name), CLIENT_METRICS_CONFIG
+    elif resource_type == ConfigResourceType.GROUP:
+        if not name:
+            raise KafkaError(Error.INVALID_REQUEST, "Default group resources are not allowed.")
+        entity_path, table = group_entity(name), GROUP_CONFIG
     else:
         raise KafkaError(
             Error.INVALID_REQUEST,
-            f"Configs of resource type {resource_type} are not altered here: topics (2), brokers (4) and client metrics"
-            " (16) are.",
+            f"Configs of resource type {resource_type} are not altered here: topics (2), brokers (4), client metrics"
+            " (16) and groups (32) are.",
         )
     return Resource(ConfigResourceType(resource_type), name, entity_path, context.configs.get(entity_path, {}), table)
 

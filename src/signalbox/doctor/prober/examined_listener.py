@@ -15,8 +15,7 @@ from signalbox.client.connection.node import Address
 from signalbox.common.config.old_keys import current_name
 from signalbox.doctor.prober.certificate_reader import unverified_context
 from signalbox.security.clean_text import TextCleaner, secrets_of
-from signalbox.security.sasl.oauthbearer import OAUTHBEARER
-from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
+from signalbox.security.sasl.mechanism import OAUTHBEARER, SCRAM_MECHANISMS
 
 METADATA_FRAME_BYTES = 16 << 20  # the Metadata of some 100,000 partitions: asked once per listener
 _MAX_FRAME_BYTES = 1 << 20  # any other response, for some 10,000 nodes

@@ -8,26 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from signalbox.common.report_style import REPORT_STYLE
 from signalbox.doctor.finding import Finding, codes
 from signalbox.doctor.observations import AddressObservation, Examination, ListenerObservation
 from signalbox.doctor.report.picture import Arrow, picture
 from signalbox.doctor.report.svg_picture import svg_picture
 from signalbox.doctor.report.text_report import summary
 
-_STYLE = """
-:root{color-scheme:light dark;--ink:#1c2430;--soft:#5b6571;--line:#ccd2d9;--paper:#fff;--card:#fff;--good:#24713f;
---bad:#b3261e;--unknown:#8a5a00}
-@media (prefers-color-scheme:dark){:root{--ink:#e6e9ed;--soft:#a3adb9;--line:#39414c;--paper:#14181d;--card:#1d232b;
---good:#6cc58b;--bad:#ff8a7d;--unknown:#e0b050}}
-body{font:14px/1.4 sans-serif;margin:2em;max-width:75em;color:var(--ink);background:var(--paper);overflow-wrap:anywhere}
-table{border-collapse:collapse;margin:1em 0;max-width:100%}
-td,th{border:1px solid var(--line);padding:4px 8px;text-align:left;vertical-align:top}th{overflow-wrap:normal}
-.error{color:var(--bad)}.unknown{color:var(--unknown)}.notice{color:var(--soft)}svg{max-width:100%;height:auto}
-.narrow{display:none}
-@media (max-width:60em){body{margin:1em}svg{display:none}.narrow{display:block}
-table,tbody,tr,td{display:block}tr.head{display:none}tr{border:1px solid var(--line);margin:0 0 .5em}
-td{border:0;padding:1px 8px;display:grid;grid-template-columns:7em 1fr;gap:.6em}
-td::before{content:attr(data-name);color:var(--soft)}}
+_STYLE = f"""{REPORT_STYLE}
+td[data-name=code] {{ overflow-wrap: normal; }}
+.error {{ color: var(--warm); }} .unknown {{ color: var(--unsure); }} .notice {{ color: var(--soft); }}
+svg {{ max-width: none; font: 12px monospace; }} svg + .narrow {{ display: none; }}
+@media (max-width: 60rem) {{ svg {{ display: none; }} svg + .narrow {{ display: block; }} }}
 """
 _CONNECTIONS = ("address", "node", "IP", "stage", "fault", "responds", "cluster", "proof", "ApiVersions", "ms", "text")
 

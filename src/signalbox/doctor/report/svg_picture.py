@@ -1,6 +1,6 @@
 """The picture of a listener as SVG: three columns of boxes, names → IP addresses → nodes; the wrong ones red.
 
-The colors are variables of the page, `--good`, `--bad` and `--card`.
+The colors are variables of the page, `--good`, `--warm` and `--card`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from signalbox.doctor.report.picture import Arrow
 _COLUMNS = (10, 340, 640)
 _WIDTHS = (290, 260, 290)
 _ROW, _BOX, _TOP = 34, 24, 10
-_GOOD, _BAD = "var(--good)", "var(--bad)"
+_GOOD, _BAD = "var(--good)", "var(--warm)"
 _MAX_CHARS = (37, 33, 37)
 """As many as a box holds in a monospaced font, whose characters are 0.6 of its size wide."""
 

@@ -10,6 +10,7 @@ from signalbox.metadata.layout import DEFAULT_ENTITY
 Configs = dict[str, str]
 
 _CLIENT_METRICS = "client-metrics"
+_GROUPS = "groups"
 
 
 def encode_configs(configs: Configs) -> bytes:
@@ -64,6 +65,17 @@ def client_metrics_of(entity_path: str) -> str | None:
     """The client metrics subscription whose configs are at an entity path; None for all other paths."""
     folder, _, name = entity_path.partition("/")
     return unquote(name) if folder == _CLIENT_METRICS else None
+
+
+def group_entity(group: str) -> str:
+    """The entity path of a group's configs."""
+    return f"{_GROUPS}/{entity_name(group)}"
+
+
+def group_of(entity_path: str) -> str | None:
+    """The group whose configs are at an entity path; None for all other paths."""
+    folder, _, name = entity_path.partition("/")
+    return unquote(name) if folder == _GROUPS else None
 
 
 def user_of(entity_path: str) -> str | None:

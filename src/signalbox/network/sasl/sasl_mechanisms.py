@@ -22,11 +22,10 @@ from signalbox.security.oauth.key_set import KeySetError
 from signalbox.security.oauth.signed import SignedTokenValidator
 from signalbox.security.oauth.unsecured import UnsecuredOptionError, UnsecuredTokenValidator
 from signalbox.security.sasl.derived_credentials import JaasScramCredentials
-from signalbox.security.sasl.mechanism import SaslMechanism
-from signalbox.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearerMechanism
-from signalbox.security.sasl.plain import PLAIN, ListedPasswords, PlainMechanism
+from signalbox.security.sasl.mechanism import OAUTHBEARER, PLAIN, SCRAM_MECHANISMS, SaslMechanism
+from signalbox.security.sasl.oauthbearer import OAuthBearerMechanism
+from signalbox.security.sasl.plain import ListedPasswords, PlainMechanism
 from signalbox.security.sasl.scram import ScramCredentials, ScramMechanism
-from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
 from signalbox.security.tls.contexts import provider_context
 from signalbox.security.tls.settings import TlsConfigError
 from signalbox.transport.url_fetch import FetchFailed, UrlRequest, url_problem

@@ -11,45 +11,18 @@ from html import escape
 from typing import Any
 
 from signalbox import __version__
+from signalbox.common.report_style import REPORT_STYLE
 from signalbox.pipeline.report.anomalies import Anomaly, anomalies
 from signalbox.pipeline.report.pictures import bar_picture, latency_picture, talk_picture
 
 SHOWN_ROWS = 20
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6572; --line: #d8dde3; --accent: #0b6e99;
-  --warm: #b4472f; --good: #2a7448; --paper: #fbfbf9; --card: #fff; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --soft: #a3adb9; --line: #39424e; --accent: #58b4de;
-  --warm: #f0866c; --good: #6cc492; --paper: #14181d; --card: #1c2229; } }
-* { box-sizing: border-box; }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
-  max-width: 60rem; padding: 1.5rem 1rem 3rem; overflow-wrap: anywhere; }
-h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2rem 0 .4rem; }
-p { margin: .2rem 0 .8rem; } .soft { color: var(--soft); }
-.result { border-left: .3rem solid var(--good); padding: .3rem .8rem; background: var(--card); }
-.result.bad { border-color: var(--warm); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: .6rem; margin: 1rem 0; }
-.tile { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .6rem .8rem; }
-.tile b { display: block; font-size: 1.3rem; } .tile span { color: var(--soft); font-size: .85rem; }
-figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .8rem; }
-svg { display: block; width: 100%; max-width: 46rem; height: auto; font: 12px system-ui, sans-serif; }
-svg .ink { fill: var(--ink); } svg .soft { fill: var(--soft); } svg .accent { fill: var(--accent); }
-svg .warm { fill: var(--warm); } svg .link { stroke: var(--accent); stroke-opacity: .45; }
-svg .line { fill: none; stroke-width: 1.5; } .accent-line { stroke: var(--accent); } .warm-line { stroke: var(--warm); }
-.soft-line { stroke: var(--soft); }
-table { border-collapse: collapse; width: 100%; font-size: .88rem; background: var(--card); }
-th, td { text-align: left; padding: .3rem .5rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { color: var(--soft); }
-th, td.n, td:is([data-name=api], [data-name=error], [data-name=kind], [data-name=listener], [data-name=plane]) {
-  overflow-wrap: normal; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-@media (max-width: 60rem) {
-  table, tbody, tr, td { display: block; } tr.head { display: none; } tr { border-bottom: 2px solid var(--line); }
-  td, td.n { border: 0; padding: .1rem .5rem; display: grid; grid-template-columns: 8rem 1fr; gap: .6rem;
-    text-align: left; }
-  td::before { content: attr(data-name); color: var(--soft); }
-}
-li.error::marker { content: "\\2716  "; color: var(--warm); } li.warning::marker { content: "\\26A0  "; }
+_STYLE = f"""{REPORT_STYLE}
+.result {{ border-left: .3rem solid var(--good); padding: .3rem .8rem; background: var(--card); }}
+.result.bad {{ border-color: var(--warm); }}
+svg .link {{ stroke: var(--accent); stroke-opacity: .45; }} svg .line {{ fill: none; stroke-width: 1.5; }}
+.accent-line {{ stroke: var(--accent); }} .warm-line {{ stroke: var(--warm); }} .soft-line {{ stroke: var(--soft); }}
+li.error::marker {{ content: "\\2716  "; color: var(--warm); }} li.warning::marker {{ content: "\\26A0  "; }}
 """
 
 _TABLES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (

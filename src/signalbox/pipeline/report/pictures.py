@@ -1,5 +1,5 @@
 """The pictures of the report as SVG text. All are 460 units wide, so that a phone shows their text at its own size, and
-use the colors of the page (`page.py`), which has a dark mode. Texts are cut to the width of their column.
+use the colors of the common style sheet, which has a dark mode. Texts are cut to the width of their column.
 """
 
 from __future__ import annotations

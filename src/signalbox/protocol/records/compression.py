@@ -27,6 +27,10 @@ _XERIAL_BLOCK_BYTES = 32 * 1024
 _BLOCK_LENGTH = Struct(">i")
 _FIRST_GUESS_BYTES = 64 * 1024
 _PIECE_BYTES = 1024 * 1024
+_KAFKA_LZ4_DEFAULT_LEVEL = 9
+_GZIP_DEFAULT = -1  # "the default of zlib"
+_GZIP_DEFAULT_LEVEL = 6
+_ZSTD_DEFAULT_LEVEL = 3
 
 
 class UnpacksTooLarge(KafkaError):
@@ -44,9 +48,10 @@ def compression_name(code: int) -> str:
     return NAMES[code]
 
 
-def compress(name: str, payload: bytes | memoryview) -> bytes:
-    """`payload` compressed with the codec."""
-    return _COMPRESSORS[name](payload)
+def compress(name: str, payload: bytes | memoryview, level: int | None = None) -> bytes:
+    """`payload` compressed with the codec. `level`: as in the topic config compression.<codec>.level, whose default is
+    None's level; none and snappy have no levels."""
+    return _COMPRESSORS[name](payload, level)
 
 
 def decompress(name: str, payload: bytes | memoryview, limit_bytes: int = MAX_DECOMPRESSED_BATCH_BYTES) -> bytes:
@@ -130,7 +135,7 @@ def _snappy_blocks(payload: bytes) -> list[memoryview]:
     return blocks
 
 
-def _snappy_compress(payload: bytes | memoryview) -> bytes:
+def _snappy_compress(payload: bytes | memoryview, _: int | None) -> bytes:
     out = bytearray(_XERIAL_HEADER)
     for start in range(0, len(payload), _XERIAL_BLOCK_BYTES):
         block = bytes(cramjam.snappy.compress_raw(payload[start : start + _XERIAL_BLOCK_BYTES]))
@@ -159,12 +164,23 @@ def _check_limit(size: int, limit_bytes: int) -> None:
         raise UnpacksTooLarge(limit_bytes)
 
 
-def _lz4_compress(payload: bytes | memoryview) -> bytes:
-    """Blocks must not refer to each other: Java's reader rejects linked ones."""
-    compressor = cramjam.lz4.Compressor(content_checksum=False, block_linked=False)
+def _lz4_compress(payload: bytes | memoryview, level: int | None) -> bytes:
+    """Blocks must not refer to each other: Java's reader rejects linked ones. At its default level 9 Kafka, too, takes
+    the fast compressor, and the high one at all others."""
+    fast = level is None or level == _KAFKA_LZ4_DEFAULT_LEVEL
+    compressor = cramjam.lz4.Compressor(level=0 if fast else level, content_checksum=False, block_linked=False)
     for start in range(0, len(payload), _PIECE_BYTES):
         compressor.compress(bytes(payload[start : start + _PIECE_BYTES]))
     return bytes(compressor.finish())
+
+
+def _gzip_compress(payload: bytes | memoryview, level: int | None) -> bytes:
+    known = level is not None and level != _GZIP_DEFAULT
+    return bytes(cramjam.gzip.compress(payload, level=level if known else _GZIP_DEFAULT_LEVEL))
+
+
+def _zstd_compress(payload: bytes | memoryview, level: int | None) -> bytes:
+    return bytes(cramjam.zstd.compress(payload, level=_ZSTD_DEFAULT_LEVEL if level is None else level))
 
 
 def _growing(decompress_into: Callable[[Any, Any], int]) -> Callable[[bytes, int], bytes]:
@@ -186,12 +202,12 @@ def _growing(decompress_into: Callable[[Any, Any], int]) -> Callable[[bytes, int
     return read
 
 
-_COMPRESSORS: dict[str, Callable[[bytes | memoryview], bytes]] = {
-    "none": bytes,
-    "gzip": lambda payload: bytes(cramjam.gzip.compress(payload)),
+_COMPRESSORS: dict[str, Callable[[bytes | memoryview, int | None], bytes]] = {
+    "none": lambda payload, _: bytes(payload),
+    "gzip": _gzip_compress,
     "snappy": _snappy_compress,
     "lz4": _lz4_compress,
-    "zstd": lambda payload: bytes(cramjam.zstd.compress(payload)),
+    "zstd": _zstd_compress,
 }
 
 _INTO: dict[str, Callable[[Any, Any], int]] = {

@@ -76,6 +76,21 @@ def check_records_one_by_one(records: Records, at: int, count: int, base_timesta
     return highest
 
 
+def check_record_sizes(records: Records, at: int, count: int, limit_bytes: int) -> None:
+    """Raises KafkaError INVALID_RECORD at a record that is larger than `limit_bytes` without its own length, as the
+    length claims, and where no length can be read. Yields."""
+    for index in range(count):
+        yield_if_due()
+        try:
+            size, at = _int(records, at)
+        except (DecodeError, IndexError) as problem:
+            raise KafkaError(Error.INVALID_RECORD, f"Record {index} of {count} cannot be read: {problem}") from None
+        if not 0 <= size <= limit_bytes:
+            text = f"Record {index} has {size} bytes, max.decompressed.message.bytes is {limit_bytes}"
+            raise KafkaError(Error.INVALID_RECORD, text)
+        at += size
+
+
 def _record_error(index: int, offset_delta: int, has_key: bool, rules: RecordRules) -> str | None:
     if offset_delta != index:
         return f"Offset delta {offset_delta} of record {index}: deltas count up from 0."

@@ -18,38 +18,21 @@ from signalbox.protocol.records.batch_header import (
     read_batch_header,
 )
 from signalbox.protocol.records.compression import CODES, NAMES
-from signalbox.protocol.records.record_checks import BatchRules, check_readable_records
+from signalbox.protocol.records.record_checks import BatchRules
 
 _ZSTD = CODES["zstd"]
 _MAGIC_AT = 16
-DEFAULT_RULES = BatchRules()
-
-
-def validate_batches(
-    buffer: bytes | bytearray | memoryview,
-    rules: BatchRules = DEFAULT_RULES,
-    *,
-    now_ms: int | None = None,
-    one_batch_only: bool = True,
-) -> list[BatchHeader]:
-    """The headers of the valid batches, with `max_timestamp` as the records have it. Raises KafkaError with the code of
-    the first fault, `InvalidRecords` for invalid records. Yields.
-
-    `one_batch_only`: a produce request of message format 2 has exactly one batch per partition. Without `now_ms`
-    timestamps are not checked.
-    """
-    return [
-        check_readable_records(
-            memoryview(buffer)[header.position : header.position + header.size_bytes], header, rules, now_ms
-        )
-        for header in check_batches(buffer, rules, now_ms=now_ms, one_batch_only=one_batch_only)
-    ]
 
 
 def check_batches(
     buffer: bytes | bytearray | memoryview, rules: BatchRules, *, now_ms: int | None, one_batch_only: bool = True
 ) -> list[BatchHeader]:
-    """`validate_batches` without the checks of the records."""
+    """The headers of the valid batches; their records are not checked. Raises KafkaError with the code of the first
+    fault.
+
+    `one_batch_only`: a produce request of message format 2 has exactly one batch per partition. Without `now_ms`
+    timestamps are not checked.
+    """
     headers = _headers(buffer)
     if one_batch_only and len(headers) != 1:
         raise KafkaError(Error.INVALID_RECORD, f"{len(headers)} batches where exactly one is allowed")

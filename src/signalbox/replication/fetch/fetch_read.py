@@ -91,12 +91,12 @@ def read_fast_path(
     partition: Partition, fetch_offset: int, max_bytes: int, isolation: Isolation
 ) -> tuple[LogSlice, Sequence[AbortedTransaction]] | None:
     """A consumer's read on the fast path, which has checked `Partition.stamp`, and the aborted transactions for the
-    response. None: take the general path, because there is nothing to read."""
+    response. None: take the general path, because there is nothing to read. KafkaError below the log start."""
     log = partition.log
     if log is None or not partition.is_leader:
         return None
-    end = log.high_watermark if isolation is Isolation.READ_UNCOMMITTED else partition.last_stable_offset
-    if not log.log_start_offset <= fetch_offset < end:
+    end = log.high_watermark if isolation is Isolation.READ_UNCOMMITTED else log.last_stable_offset
+    if fetch_offset >= end:
         return None
     log_slice = log.read(fetch_offset, max_bytes, end)
     if isolation is Isolation.READ_UNCOMMITTED:

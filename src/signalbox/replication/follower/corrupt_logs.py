@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 
+from signalbox.common.cooperative_task import yielding
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr.isr import IsrChanges
 from signalbox.replication.isr.isr_decisions import propose_leave
@@ -35,8 +36,11 @@ class CorruptLogs:
 
     @property
     def count(self) -> int:
-        """Number of replicas that are corrupt now."""
-        return sum(partition.log is not None and partition.log.corruption is not None for partition in self._hosted)
+        """Number of replicas that are corrupt now. Yields."""
+        corrupt = 0
+        for partition in yielding(list(self._hosted)):
+            corrupt += partition.log is not None and partition.log.corruption is not None
+        return corrupt
 
     def watch(self, partition: Partition, log: Log) -> None:
         """Register for corrupt batches of `log`; the log may report one in the middle of a read."""

@@ -1,5 +1,5 @@
-"""Batches that must be decompressed: before they are appended (compacted topics, topics with their own compression), or
-to find a record by its timestamp (ListOffsets).
+"""Batches that decompress to more than 64 KiB: before they are appended, or to find a record by its timestamp
+(ListOffsets).
 
 A few bytes may decompress to hundreds of megabytes. The codecs run in a thread and release the GIL; the records are
 then read on the event loop, in slices. Meanwhile the connection is muted, so that a client's batches keep their order.

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from signalbox.security.delegation_token import TokenSecret
+from signalbox.security.sasl.mechanism import SCRAM_MECHANISMS
 from signalbox.security.sasl.scram import ScramCredentials, TokenLogin
 from signalbox.security.sasl.scram_messages import (
-    SCRAM_MECHANISMS,
     Salts,
     ScramCredential,
     encode_base64,

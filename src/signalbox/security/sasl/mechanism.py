@@ -1,4 +1,4 @@
-"""The interface of a SASL mechanism, on both sides of a connection."""
+"""The interface of a SASL mechanism, on both sides of a connection, and the names of the mechanisms."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Protocol
 
 from signalbox.security.oauth.access_token import AccessToken
 
+PLAIN, OAUTHBEARER = "PLAIN", "OAUTHBEARER"
+SCRAM_MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 NO_EXTENSIONS: Mapping[str, str] = {}
 
 

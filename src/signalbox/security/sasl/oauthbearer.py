@@ -17,10 +17,8 @@ from collections.abc import Callable, Mapping
 
 from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.security.oauth.access_token import AccessToken, TokenRejected, TokenValidator
-from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SaslError, invalid_credentials
+from signalbox.security.sasl.mechanism import NO_EXTENSIONS, OAUTHBEARER, SaslError, invalid_credentials
 from signalbox.security.sasl.oauthbearer_messages import ERROR_ACKNOWLEDGED, InitialResponse, parse_initial_response
-
-OAUTHBEARER = "OAUTHBEARER"
 
 log = logging.getLogger(__name__)
 

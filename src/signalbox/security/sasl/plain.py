@@ -14,9 +14,8 @@ from typing import Protocol
 
 from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.security.oauth.access_token import AccessToken
-from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SaslError, invalid_credentials
+from signalbox.security.sasl.mechanism import NO_EXTENSIONS, PLAIN, SaslError, invalid_credentials
 
-PLAIN = "PLAIN"
 _MAX_TOKEN_BYTES = 65_536
 OTHER_IDENTITY = "Authentication failed: Client requested an authorization id that is different from username"
 _INVALID = "Authentication failed: Invalid username or password"

@@ -14,11 +14,10 @@ from functools import lru_cache
 from typing import Protocol
 
 from signalbox.security.oauth.access_token import AccessToken
-from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SaslError, invalid_credentials
+from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SCRAM_MECHANISMS, SaslError, invalid_credentials
 from signalbox.security.sasl.plain import OTHER_IDENTITY
 from signalbox.security.sasl.scram_messages import (
     MIN_ITERATIONS,
-    SCRAM_MECHANISMS,
     ClientFirst,
     Salts,
     ScramCredential,

@@ -12,9 +12,9 @@ import base64
 import binascii
 from dataclasses import dataclass, field
 
+from signalbox.security.sasl.mechanism import SCRAM_MECHANISMS
 from signalbox.security.sasl.scram_messages import (
     MIN_ITERATIONS,
-    SCRAM_MECHANISMS,
     ScramCredential,
     credential_from_salted,
     make_credential,

@@ -14,15 +14,14 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from signalbox.security.sasl.mechanism import SaslError
+from signalbox.security.sasl.mechanism import SCRAM_MECHANISMS, SaslError
 
 _SALT_BITS = 130
 _SALT_DIGITS = b"0123456789abcdefghijklmnopqrstuvwxyz"
 _SALT_SECRET_BYTES = 32
 
 MIN_ITERATIONS = 4096
-_HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-SCRAM_MECHANISMS = tuple(_HASHES)
+_HASHES = dict(zip(SCRAM_MECHANISMS, ("sha256", "sha512"), strict=True))
 
 _CLIENT_FIRST = re.compile(
     r"(?P<gs2>n,(?:a=(?P<authzid>[^,]*))?,)(?P<bare>(?:m=[^,]*,)?n=(?P<user>[^,]*),r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+)"

@@ -32,7 +32,7 @@ from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, 
 from signalbox.doctor.prober.resolver import Lookup, look_up
 from signalbox.metadata.image import MetadataImage
 from signalbox.security.clean_text import TextCleaner
-from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
+from signalbox.security.sasl.mechanism import SCRAM_MECHANISMS
 from signalbox.security.tls.settings import TlsConfigError
 
 LIMITS = Limits(connections_per_address=3, open_connections=2, candidates=16)

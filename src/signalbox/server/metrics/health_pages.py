@@ -31,11 +31,11 @@ class Phase(StrEnum):
 
 
 class HttpResponse(NamedTuple):
-    """The status line's code and text, and a body."""
+    """The status line's code and text, and a body in parts."""
 
     status: str
     content_type: str
-    body: bytes
+    body: Sequence[bytes]
 
 
 class NodeReport(NamedTuple):
@@ -97,7 +97,7 @@ class Health:
 def ready_page(report: NodeReport) -> HttpResponse:
     reasons = report.not_ready_reasons
     status = "503 Service Unavailable" if reasons else "200 OK"
-    return HttpResponse(status, "text/plain; charset=utf-8", ("\n".join(reasons or ["ready"]) + "\n").encode())
+    return HttpResponse(status, "text/plain; charset=utf-8", [("\n".join(reasons or ["ready"]) + "\n").encode()])
 
 
 def health_page(node_id: int, cluster_id: str, report: NodeReport) -> HttpResponse:
@@ -112,4 +112,4 @@ def health_page(node_id: int, cluster_id: str, report: NodeReport) -> HttpRespon
         "event_loop_silent_ms": round(report.silent_s * 1000),
         "advertised_addresses": [{**asdict(row), "state": row.state.name.lower()} for row in report.addresses],
     }
-    return HttpResponse("200 OK", "application/json", json.dumps(page).encode() + b"\n")
+    return HttpResponse("200 OK", "application/json", [json.dumps(page).encode() + b"\n"])

@@ -25,7 +25,7 @@ from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.network.acceptors.acceptor import StreamAcceptor
 from signalbox.network.acceptors.descriptors import Descriptors
 from signalbox.server.metrics.health_pages import HttpResponse
-from signalbox.server.metrics.metrics_text import render
+from signalbox.server.metrics.metrics_text import render, render_process
 
 _REQUEST_LIMIT_BYTES = 8_192
 _REQUEST_TIMEOUT_S = 10.0
@@ -58,7 +58,7 @@ class MetricsPage:
         self._connections: set[asyncio.Task[None]] = set()
         # Connections without a complete request, the oldest first.
         self._idle_connections: dict[asyncio.Task[None], None] = {}
-        self._next_page: asyncio.Future[bytes] | None = None  # a page that is not begun yet
+        self._next_page: asyncio.Future[list[bytes]] | None = None  # a page that is not begun yet
 
     async def start(self) -> int:
         """Returns the bound port. StartError names the key when the address cannot be bound."""
@@ -135,21 +135,23 @@ class MetricsPage:
         response = await self._response(path.split(b"?")[0])
         writer.write(
             f"HTTP/1.1 {response.status}\r\nContent-Type: {response.content_type}\r\n"
-            f"Content-Length: {len(response.body)}\r\nConnection: close\r\n\r\n".encode()
+            f"Content-Length: {sum(map(len, response.body))}\r\nConnection: close\r\n\r\n".encode()
         )
-        writer.write(response.body)
+        for part in response.body:
+            writer.write(part)
         await writer.drain()
 
     async def _response(self, path: bytes) -> HttpResponse:
         if path in (b"/metrics", b"/"):
-            return HttpResponse("200 OK", _METRICS_TYPE, await self._page())
+            return HttpResponse("200 OK", _METRICS_TYPE, [render_process(), *await self._page()])
         if path in self.pages:
             return await self.pages[path]()
         names = ", ".join(["/metrics", *(name.decode() for name in self.pages)])
-        return HttpResponse("404 Not Found", "text/plain; charset=utf-8", f"only GET of {names} is here\n".encode())
+        return HttpResponse("404 Not Found", "text/plain; charset=utf-8", [f"only GET of {names} is here\n".encode()])
 
-    async def _page(self) -> bytes:
-        """Returns a page that is begun after this call. Requests that arrive before it is begun share one page."""
+    async def _page(self) -> list[bytes]:
+        """Returns the parts of a page that is begun after this call. Requests that arrive before it is begun share one
+        page."""
         page = self._next_page
         if page is None:
             page = self._next_page = asyncio.get_running_loop().create_future()
@@ -160,7 +162,7 @@ class MetricsPage:
                 self.node_loop.call_soon_threadsafe(begin)
         return await asyncio.shield(page)
 
-    def _write(self, page: asyncio.Future[bytes]) -> None:
+    def _write(self, page: asyncio.Future[list[bytes]]) -> None:
         """In the scheduler's loop. Yields."""
         self._next_page = None
         try:

@@ -7,14 +7,13 @@ Strimzi's rules): `kafka.network:type=RequestMetrics,name=RequestsPerSec` is
 
 A page is written by a cooperative task (`common/cooperative_task.py`): thousands of partitions have thousands of lines.
 So the text is written here, line by line; prometheus-client would write a page in one piece (tests check this page with
-it). The metrics of the process (`process_...`) come from prometheus-client's own collector.
+it). The metrics of the process (`process_...`) come from prometheus-client's own collector, in the thread of the page.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 
 from prometheus_client import ProcessCollector
 
@@ -50,8 +49,8 @@ def prometheus_names(name: MetricName, kind: Kind) -> tuple[str, ...]:
     return (text,)
 
 
-def render(registry: MetricRegistry) -> bytes:
-    """Returns the page's text. Yields."""
+def render(registry: MetricRegistry) -> list[bytes]:
+    """Returns the text of all metrics of the registry in parts, since a page has megabytes. Yields."""
     families: dict[str, list[str]] = {}
     names: dict[tuple[MetricName, Kind], tuple[str, ...]] = {}
     for sample in registry.samples():
@@ -66,18 +65,22 @@ def render(registry: MetricRegistry) -> bytes:
                     f"# HELP {name} {_mbean(sample.name)}\n# TYPE {name} {prometheus_type(*key)}\n"
                 ]
             lines.append(f"{name}{sample.suffix}{_labels(sample)} {_number(sample.value)}\n")
-    text = list(_process())
+    text = []
     for lines in families.values():
-        text.append("".join(lines))
+        text.append("".join(lines).encode())
         yield_if_due()
-    return "".join(text).encode()
+    return text
 
 
-def _process() -> Iterator[str]:
+def render_process() -> bytes:
+    """Returns the text of the metrics of this process. Takes milliseconds where thousands of files are open, and does
+    not yield: for another thread than the node's."""
+    text = []
     for family in _PROCESS.collect():
         for sample in family.samples:
-            yield f"# HELP {sample.name} {family.documentation}\n# TYPE {sample.name} {family.type}\n"
-            yield f"{sample.name} {_number(sample.value)}\n"
+            text.append(f"# HELP {sample.name} {family.documentation}\n# TYPE {sample.name} {family.type}\n")
+            text.append(f"{sample.name} {_number(sample.value)}\n")
+    return "".join(text).encode()
 
 
 def _mbean(name: MetricName) -> str:

@@ -16,7 +16,8 @@ _INTRODUCTION = """# Troubleshooting
 
 For operators: what clients see, what the log says, the cause, and what to do. Search this page for the part of a log
 line that does not change; `<...>` stands for what changes. The page has every message at WARNING, ERROR and CRITICAL. A
-line is `time level node logger: message`; `LOG_LEVEL` and `LOG_FORMAT=json` in the environment change level and format.
+line is `time level node logger: message`; `LOG_LEVEL` (`DEBUG`, `INFO`, `WARNING`, `ERROR`) and `LOG_FORMAT` (`text`,
+`json`) in the environment change level and format.
 `signalbox check server.properties` finds errors of the configuration before the start.
 """
 

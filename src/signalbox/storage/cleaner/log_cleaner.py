@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from signalbox.common.clock import Clock
-from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.cooperative_task import yielding
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import KafkaError
 from signalbox.storage.cleaner.failed_logs import FailedLogs
@@ -82,11 +82,8 @@ class LogCleaner:
 
     def _targets(self, now_ms: int) -> Iterator[LogToClean]:
         """Yields."""
-        for log in self._logs:
+        for log in yielding(self._logs):
             if not self._may_clean(log):
-                continue
-            yield_if_due()
-            if not self._may_clean(log):  # otherwise its files may be gone
                 continue
             try:
                 with log.body.directory.guard(f"measuring {log.body.folder}"):

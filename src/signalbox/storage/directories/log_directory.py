@@ -21,11 +21,14 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from signalbox.common.clock import Clock
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.start_error import reason
 from signalbox.common.cooperative_task import no_yield
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.storage.directories.directory_checkpoints import DirectoryCheckpoints
 from signalbox.storage.files.background import Background
-from signalbox.storage.files.checkpoint_file import CheckpointFault, read_offsets, write_offsets
+from signalbox.storage.files.checkpoint_file import CheckpointFault
 from signalbox.storage.files.file_names import CLEAN_SHUTDOWN_FILE, LOCK_FILE
 from signalbox.storage.files.file_system import FileSystem, replace_file
 from signalbox.storage.files.removals import Removals
@@ -77,7 +80,7 @@ class LogDirectory:
         self._next_warning_s = 0.0  # until then, no further log line about descriptors
         self.checkpoint_due = False  # a checkpoint on disk has a value that is too high
         self.correct_checkpoints: Callable[[], None] = lambda: None
-        self._written: dict[str, dict[TopicPartition, int]] = {}
+        self._checkpoints = DirectoryCheckpoints(path, disk.file_system)
 
     @property
     def online(self) -> bool:
@@ -155,36 +158,44 @@ class LogDirectory:
     def read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
         """A checkpoint of this directory; a broken one counts as absent, which costs time but loses nothing."""
         try:
-            self._written[name] = read_offsets(os.path.join(self.path, name))
-            return dict(self._written[name])
+            return self._checkpoints.read(name)
         except CheckpointFault as fault:
             logger.warning("Checkpoint file is corrupt and ignored: %s", fault)
             return {}
 
     def has_read_checkpoint(self, name: str) -> bool:
         """Whether the checkpoint exists and was intact: then a partition that it does not name has no such offset."""
-        return name in self._written and os.path.exists(os.path.join(self.path, name))
+        return self._checkpoints.has_read(name)
 
     def mark_checkpoints_stale(self, topic_partition: TopicPartition, end_offset: int) -> None:
         """A log now ends at `end_offset`, or is deleted (-1): no checkpoint on disk may be above that.
 
         Otherwise the next start would take a stale log start offset as a sign that newer records are missing.
         """
-        if any(offsets.get(topic_partition, -1) > end_offset for offsets in self._written.values()):
+        if self._checkpoints.is_any_above(topic_partition, end_offset):
             self.checkpoint_due = True
 
     def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int], sync: bool = False) -> None:
         """Replaces a checkpoint of this directory, unless it has the same content already. Yields."""
-        if not sync and self._written.get(name) == offsets:
-            return
         with self.guard(f"writing {name}"):
-            write_offsets(self.disk.file_system, os.path.join(self.path, name), offsets, sync)
-        self._written[name] = dict(offsets)
+            self._checkpoints.write(name, offsets, sync)
+
+    def write_checkpoint_later(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """The same in the thread of the disk. Yields."""
+        with self.guard(f"writing {name}"):
+            work = self._checkpoints.prepare(name, offsets)
+
+        def written(error: BaseException | None) -> None:
+            if isinstance(error, OSError) and self.online:
+                self.fail(error, f"writing {name}")
+
+        if work is not None:
+            self.background.run(work, written)
 
     def raise_checkpoint(self, name: str, topic_partition: TopicPartition, offset: int, sync: bool = False) -> None:
         """Replaces one offset of a checkpoint at once. Does not yield. KafkaError (KAFKA_STORAGE_ERROR)."""
         with no_yield():
-            self.write_checkpoint(name, {**self._written.get(name, {}), topic_partition: offset}, sync)
+            self.write_checkpoint(name, {**self._checkpoints.given(name), topic_partition: offset}, sync)
 
 
 def read_and_remove_marker(file_system: FileSystem, log_dir: str) -> int | None:
@@ -208,3 +219,15 @@ def write_marker(file_system: FileSystem, log_dir: str, broker_epoch: int) -> No
     """Writes the marker: everything in the directory is complete."""
     content = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
     replace_file(file_system, os.path.join(log_dir, CLEAN_SHUTDOWN_FILE), content.encode(), sync=True)
+
+
+def unusable(directory: LogDirectory, error: OSError | None) -> ConfigFault:
+    """The reason why a start without this directory fails."""
+    problem = f"cannot be used: {directory.offline_reason if error is None else reason(error)}"
+    return ConfigFault("log.dirs", directory.path, problem, "Name a folder that this broker can create and write to")
+
+
+def too_many_files(directory: LogDirectory, error: OSError | OutOfDescriptors) -> ConfigFault:
+    """The reason why a start fails whose logs need more file descriptors than there are."""
+    problem = f"not all of its files can be opened: {reason(error)}"
+    return ConfigFault("log.dirs", directory.path, problem, "Raise the limit of open files (ulimit -n)")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from signalbox.protocol.error_table import KafkaError
 from signalbox.storage.directories.log_directory import LogDirectory
+from signalbox.storage.directories.move_throttle import MoveThrottle
 from signalbox.storage.files.file_names import (
     CLEANER_OFFSET_FILE,
     GAP_OFFSET_FILE,
@@ -72,11 +73,13 @@ class LogMove:
         target: LogDirectory,
         on_moved: Callable[[LogDirectory, str], None],
         on_ended: Callable[[], None],
+        throttle: MoveThrottle,
     ) -> None:
         self.log = log
         self.target = target
         self._on_moved = on_moved
         self._on_ended = on_ended
+        self._throttle = throttle
         self._cancelled = False
         self._reset()
 
@@ -121,6 +124,8 @@ class LogMove:
         if self._cancelled or not self.log.online or not self.target.online:
             self._abort()
             return
+        if self._throttle.delays(self._next_round):
+            return
         if self.log.body.truncations != self._truncations:
             self._discard()
             self._reset()
@@ -136,6 +141,7 @@ class LogMove:
             self._abort()
             return
         bytes_left = sum(piece.end - piece.start for piece in pieces)
+        self._throttle.record(bytes_left)
         if bytes_left <= LAST_ROUND_BYTES and not indexes and self._durable:
             self._finish(pieces)
             return

@@ -10,6 +10,7 @@ from signalbox.common.limits import MAX_AWAITED_LOGS
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.directories.log_move import LogMove
+from signalbox.storage.directories.move_throttle import MoveThrottle
 from signalbox.storage.log import Log
 
 
@@ -21,7 +22,9 @@ class LogMoves:
         logs: Mapping[TopicPartition, Log],
         directories: Sequence[LogDirectory],
         on_moved: Callable[[Log, LogDirectory, str], None],
+        throttle: MoveThrottle,
     ) -> None:
+        self.throttle = throttle
         self._logs = logs
         self._directories = directories
         self._on_moved = on_moved
@@ -83,7 +86,7 @@ class LogMoves:
         def on_moved(source: LogDirectory, old_folder: str) -> None:
             self._on_moved(log, source, old_folder)
 
-        move = LogMove(log, target, on_moved, lambda: self._forget(move))
+        move = LogMove(log, target, on_moved, lambda: self._forget(move), self.throttle)
         self._moves[log.topic_partition] = move
         try:
             move.begin()

@@ -1,5 +1,5 @@
-"""`meta.properties` of a log directory: the cluster and node that own it. Version 1 is written (cluster, node and
-directory id), version 0 is also read.
+"""`meta.properties` of a log directory: the cluster and node that own it. A file keeps its version: Apache Kafka on
+ZooKeeper reads version 0 only (`broker.id`), with KRaft version 1 (`node.id`).
 
 A broker rejects a directory of another cluster or node: mounting the wrong disk must not mix data.
 """
@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.properties_file import parse_properties
 from signalbox.common.config.start_error import StartError
-from signalbox.common.ids import uuid_bytes, uuid_text
+from signalbox.common.ids import new_uuid, uuid_bytes, uuid_text
 from signalbox.storage.files.file_names import META_PROPERTIES_FILE
 from signalbox.storage.files.file_system import FileSystem, replace_file
 
 _NODE_ID_KEYS = {"0": "broker.id", "1": "node.id"}  # the key of the node's id, by the version of the file
+OF_ZOOKEEPER, OF_KRAFT = "0", "1"  # the versions
 _RESTORE = "Restore the file, or give the broker a folder of its own that is empty"
 
 
@@ -36,6 +37,7 @@ class MetaProperties:
     cluster_id: str
     node_id: int
     directory_id: bytes = b""
+    version: str = OF_KRAFT
 
 
 def read_meta_properties(log_dir: str) -> MetaProperties | None:
@@ -73,16 +75,30 @@ def _meta_properties(values: Mapping[str, str]) -> MetaProperties:
         directory_id = uuid_bytes(values["directory.id"]) if "directory.id" in values else b""
     except ValueError as error:
         raise ValueError(f"directory.id={values['directory.id']} is no id: {error}") from None
-    return MetaProperties(values.get("cluster.id", ""), node_id, directory_id)
+    return MetaProperties(values.get("cluster.id", ""), node_id, directory_id, version)
 
 
 def write_meta_properties(file_system: FileSystem, log_dir: str, meta: MetaProperties) -> None:
     """Replaces the file."""
     text = (
         f"#\ncluster.id={meta.cluster_id}\ndirectory.id={uuid_text(meta.directory_id)}\n"
-        f"node.id={meta.node_id}\nversion=1\n"
+        f"{_NODE_ID_KEYS[meta.version]}={meta.node_id}\nversion={meta.version}\n"
     )
     replace_file(file_system, os.path.join(log_dir, META_PROPERTIES_FILE), text.encode())
+
+
+def claim_directory(file_system: FileSystem, log_dir: str, owner: MetaProperties) -> MetaProperties:
+    """The properties of a log directory, which belongs to `owner` from now on if it is new. MetaPropertiesFault if it
+    belongs to another node or cluster. `owner.version` is that of a new file."""
+    meta = read_meta_properties(log_dir)
+    if meta is not None:
+        check_owner(log_dir, meta, owner.cluster_id, owner.node_id)
+        if meta.directory_id:
+            return meta
+    version = owner.version if meta is None else meta.version
+    claimed = replace(owner, directory_id=new_uuid(), version=version)
+    write_meta_properties(file_system, log_dir, claimed)
+    return claimed
 
 
 def check_owner(log_dir: str, meta: MetaProperties, cluster_id: str, node_id: int) -> None:

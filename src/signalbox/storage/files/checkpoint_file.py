@@ -7,7 +7,7 @@ cannot be parsed as absent: its content can be restored from the logs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from signalbox.common.cooperative_task import yielding
 from signalbox.common.ids import TopicPartition
@@ -43,9 +43,12 @@ def read_lines(path: str, fields: int) -> list[list[str]]:
 def write_lines(file_system: FileSystem, path: str, lines: Iterable[str], sync: bool = False) -> None:
     """Replaces a checkpoint file by one with `lines`. Does not yield: epochs are written in the middle of a change of
     role."""
-    entries = list(lines)
-    text = "\n".join([str(VERSION), str(len(entries)), *entries]) + "\n"
-    replace_file(file_system, path, text.encode(), sync)
+    replace_file(file_system, path, checkpoint_text(list(lines)).encode(), sync)
+
+
+def checkpoint_text(lines: Sequence[str]) -> str:
+    """The text of a checkpoint file with `lines`."""
+    return "\n".join([str(VERSION), str(len(lines)), *lines]) + "\n"
 
 
 def read_offsets(path: str) -> dict[TopicPartition, int]:
@@ -59,9 +62,6 @@ def read_offsets(path: str) -> dict[TopicPartition, int]:
     return offsets
 
 
-def write_offsets(
-    file_system: FileSystem, path: str, offsets: Mapping[TopicPartition, int], sync: bool = False
-) -> None:
-    """Replaces a log directory's checkpoint. Yields."""
-    lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in yielding(offsets.items())]
-    write_lines(file_system, path, lines, sync)
+def offset_lines(offsets: Mapping[TopicPartition, int]) -> list[str]:
+    """The lines of a log directory's checkpoint. Yields."""
+    return [f"{topic} {partition} {offset}" for (topic, partition), offset in yielding(offsets.items())]

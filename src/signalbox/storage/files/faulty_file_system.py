@@ -76,6 +76,10 @@ class FaultyFileSystem:
         self._apply_rules("truncate", self._paths.get(fd, ""))
         self._inner.truncate(fd, size)
 
+    def reserve(self, fd: int, size: int) -> None:
+        self._apply_rules("reserve", self._paths.get(fd, ""))
+        self._inner.reserve(fd, size)
+
     def rename(self, old: str, new: str) -> None:
         self._apply_rules("rename", old)
         self._inner.rename(old, new)

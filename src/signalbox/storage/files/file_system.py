@@ -1,4 +1,4 @@
-"""The disk as a port: the ten calls that can fail and that tests make fail, and whether files can be opened.
+"""The disk as a port: the eleven calls that can fail and that tests make fail, and whether files can be opened.
 
 Positions and sizes are bytes; every method raises OSError. The loaders list folders with `os.scandir`: a listing that
 fails means that the folder does not exist, which needs no fault injection.
@@ -6,12 +6,18 @@ fails means that the folder does not exist, which needs no fault injection.
 
 from __future__ import annotations
 
+import ctypes
 import os
 from typing import Protocol
 
 from signalbox.storage.files.spare_descriptors import SpareDescriptors
 
 Buffer = bytes | bytearray | memoryview
+
+# Python has posix_fallocate only, which makes the file longer: what follows the last batch would be zeros.
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+_KEEP_SIZE = 1
 
 
 class FileSystem(Protocol):
@@ -32,6 +38,11 @@ class FileSystem(Protocol):
     def fsync(self, fd: int) -> None: ...
 
     def truncate(self, fd: int, size: int) -> None: ...
+
+    def reserve(self, fd: int, size: int) -> None:
+        """Takes the blocks for the first `size` bytes of a file, whose size stays as it is. `truncate` gives back what
+        is behind the end."""
+        ...
 
     def rename(self, old: str, new: str) -> None:
         """Atomic within a file system; replaces a file of the new name."""
@@ -70,6 +81,11 @@ class RealFileSystem:
     def open(self, path: str, create: bool = False) -> int:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         return self._spare.open(path, flags)
+
+    def reserve(self, fd: int, size: int) -> None:
+        if _libc.fallocate(fd, _KEEP_SIZE, 0, size):
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
 
     def rename(self, old: str, new: str) -> None:
         os.replace(old, new)

@@ -1,8 +1,9 @@
 """The full validation of a batch, for all batches that do not pass the fast one (`LogAppends._passes_fast_validation`).
 
 The general rules are in `protocol/records`. This module adds what follows from the topic's configs: keys on compacted
-topics, the broker's clock on LogAppendTime topics, the topic's own compression. A batch that must be decompressed to
-more than 64 KiB is not admitted in one step: the codecs run in a thread, and the records are checked in the loop.
+topics, the broker's clock on LogAppendTime topics, the topic's own compression. As in Kafka every record of a client is
+read, so a compressed batch is decompressed. If it has more than 64 KiB then, it is not admitted in one step: the codecs
+run in a thread, and the records are checked in the loop.
 """
 
 from __future__ import annotations
@@ -39,7 +40,6 @@ from signalbox.protocol.records.compression import (
 from signalbox.protocol.records.record_checks import (
     SMALLEST_RECORD_BYTES,
     BatchRules,
-    check_readable_records,
     check_records,
 )
 from signalbox.protocol.records.validate import check_batches
@@ -48,11 +48,13 @@ from signalbox.storage.log_config import LogConfig
 from signalbox.storage.unpacking_steps import UnpackingSteps, Work, decompress_at_once
 
 _KAFKA_UNCOMPRESSED = "uncompressed"
+_STORED_BYTES_PER_RECORD = 2  # of a full compressed batch, at least; seven is the least without compression
 _COORDINATOR_RULES: dict[str, Any] = {
     "control_allowed": True,
     "key_required": False,
     "max_message_bytes": 2**31 - 1,
     "max_unpacked_bytes": MAX_DECOMPRESSED_BATCH_BYTES,
+    "reads_compressed": False,
 }
 
 
@@ -70,11 +72,12 @@ def batch_rules(config: LogConfig) -> BatchRules:
         log_append_time=config.log_append_time,
         key_required="compact" in config.cleanup_policy,
         max_unpacked_bytes=min(unpacked_bytes, MAX_DECOMPRESSED_BATCH_BYTES),
+        max_unpacked_record_bytes=config.max_decompressed_message_bytes,
     )
 
 
 def needs_full_validation(config: LogConfig) -> bool:
-    """Whether every batch of the topic needs the full validation, because it must be read or rewritten."""
+    """Whether every batch of the topic needs the full validation, compressed or not."""
     return config.log_append_time or "compact" in config.cleanup_policy or config.compression_type != "producer"
 
 
@@ -112,22 +115,23 @@ def _admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int)
     source_compression = compression_name(header.compression)
     recompress = target not in ("producer", source_compression) and not header.is_control
     unpacked: Unpacked | None = None
+    records: Buffer = b""
     try:
-        if header.compression and (recompress or rules.key_required):
+        if header.compression and not (recompress or rules.reads_compressed):
+            checked = header  # of a coordinator
+        elif header.compression:
             _check_record_count(header, rules)
-            records: Buffer | None = decompress_at_once(
-                source_compression, memoryview(batch)[HEADER_SIZE:], rules.max_unpacked_bytes
-            )
-            if records is None:
+            small = decompress_at_once(source_compression, memoryview(batch)[HEADER_SIZE:], rules.max_unpacked_bytes)
+            if small is None:
                 batch = bytes(batch)
                 unpacked = yield partial(unpack, source_compression, batch[HEADER_SIZE:], rules.max_unpacked_bytes)
-                records = unpacked.records
+            records = unpacked.records if unpacked is not None else small or b""
             checked = check_records(records, 0, header, rules, now_ms)
         else:
             records = memoryview(batch)[HEADER_SIZE:]
-            checked = check_readable_records(batch, header, rules, now_ms)
+            checked = check_records(batch, HEADER_SIZE, header, rules, now_ms)
         if recompress:
-            recompress_records = partial(_recompressed, records, checked, target, rules)
+            recompress_records = partial(_recompressed, records, checked, target, config.compression_level, rules)
             batch = recompress_records() if len(records) <= UNPACKED_AT_ONCE_BYTES else (yield recompress_records)
             checked = read_batch_header(batch)
     except UnpacksTooLarge as too_large:
@@ -151,18 +155,22 @@ def _admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int)
 
 
 def _check_record_count(header: BatchHeader, rules: BatchRules) -> None:
-    """Records are read one by one, so there may be no more of them than an uncompressed batch can have."""
-    max_records = rules.max_message_bytes // SMALLEST_RECORD_BYTES
+    """Records are read one by one: a few bytes must not claim the time for millions of them."""
+    if header.record_count * SMALLEST_RECORD_BYTES > rules.max_unpacked_bytes:
+        raise KafkaError(Error.INVALID_RECORD, f"the batch cannot hold {header.record_count} records")
+    max_records = rules.max_message_bytes // _STORED_BYTES_PER_RECORD
     if header.record_count > max_records:
         text = f"the batch has {header.record_count} records, at most {max_records} are allowed if each must be read"
         raise KafkaError(Error.MESSAGE_TOO_LARGE, text)
 
 
-def _recompressed(records: Buffer, header: BatchHeader, compression: str, rules: BatchRules) -> bytes:
+def _recompressed(
+    records: Buffer, header: BatchHeader, compression: str, level: int | None, rules: BatchRules
+) -> bytes:
     """A batch of the same records with another compression."""
     size = len(records) + HEADER_SIZE
     if compression != "none" or size <= rules.max_message_bytes:
-        compressed = compress(compression, memoryview(records))
+        compressed = compress(compression, memoryview(records), level)
         size = len(compressed) + HEADER_SIZE
     if size > rules.max_message_bytes:
         raise KafkaError(

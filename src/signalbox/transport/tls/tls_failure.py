@@ -11,14 +11,14 @@ TLS_HANDSHAKE, PLAINTEXT_ON_TLS, TLS_ON_PLAINTEXT = "tls_handshake", "plaintext_
 TLS_RENEGOTIATION = "tls_renegotiation"
 RENEGOTIATED = "the peer asked for a TLS renegotiation, which is rejected"
 
-_ENDED_EARLY = "the peer ended the connection during the TLS handshake: perhaps its port is without TLS"
+ENDED_EARLY = "the peer ended the connection during the TLS handshake: perhaps its port is without TLS"
 
 
 class TlsFailed(ConnectionError):
     """An outbound connection without a TLS handshake; the text says why. `reason` is why the channel was closed."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(_ENDED_EARLY if reason == PEER_CLOSED else reason)
+        super().__init__(ENDED_EARLY if reason == PEER_CLOSED else reason)
 
 
 # OpenSSL's reason → the explanation for the operator.

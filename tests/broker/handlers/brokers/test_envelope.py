@@ -150,6 +150,7 @@ def test_the_inner_request_keeps_its_header_and_its_asker() -> None:
 def test_without_a_principal_the_broker_asks_for_itself() -> None:
     request = unwrapped(inner(), principal=None)
     assert str(request.context.principal) == str(request.context.forwarding_principal) == "User:broker"
+    assert (request.own_of_broker, unwrapped(inner()).own_of_broker) == (True, False)
 
 
 @pytest.mark.parametrize(

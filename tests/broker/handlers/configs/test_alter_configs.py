@@ -163,6 +163,22 @@ def test_loggers_are_altered_locally_and_other_configs_by_the_controller(
     assert logger.level == logging.NOTSET
 
 
+@pytest.mark.spec("D15")
+def test_configs_of_groups_are_stored_and_forgotten_with_their_last_key(running_broker: RunningBroker) -> None:
+    key = "consumer.heartbeat.interval.ms"
+
+    def kept() -> dict[str, str] | None:
+        context = running_broker.components.controller.context
+        assert context is not None
+        return context.configs.get("groups/app%2F1")
+
+    assert found(ask(running_broker, change(32, "app/1", (key, SET, "6000")))) == [(32, "app/1", 0)]
+    assert kept() == {key: "6000"}
+    assert found(ask(running_broker, change(32, "app/1", ("nope", SET, "1")))) == [(32, "app/1", Error.INVALID_CONFIG)]
+    ask(running_broker, change(32, "app/1", (key, DELETE, None)))
+    assert kept() is None
+
+
 def test_client_metrics_are_stored_and_forgotten_with_their_last_key(running_broker: RunningBroker) -> None:
     def kept() -> dict[str, str] | None:
         context = running_broker.components.controller.context

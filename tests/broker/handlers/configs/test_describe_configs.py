@@ -24,6 +24,7 @@ CONFIGS = {
     "brokers/1": {"log.retention.ms": "300"},
     "brokers/<default>": {"log.retention.ms": "200", "log.cleaner.threads": "2"},
     "client-metrics/s": {"interval.ms": "60000"},
+    "groups/g": {"consumer.session.timeout.ms": "50000"},
 }
 
 
@@ -110,7 +111,7 @@ def test_read_only() -> None:
         (8, "2", Error.INVALID_REQUEST),
         (8, "", Error.INVALID_REQUEST),
         (16, "", Error.INVALID_REQUEST),
-        (32, "g", Error.INVALID_REQUEST),
+        (32, "", Error.INVALID_REQUEST),
         (0, "x", Error.INVALID_REQUEST),
         (99, "x", Error.INVALID_REQUEST),
     ],
@@ -126,11 +127,21 @@ def test_resources_that_are_none(resource_type: int, name: str, error: Error) ->
         (4, "1", Error.CLUSTER_AUTHORIZATION_FAILED),
         (8, "1", Error.CLUSTER_AUTHORIZATION_FAILED),
         (16, "s", Error.CLUSTER_AUTHORIZATION_FAILED),
+        (32, "g", Error.GROUP_AUTHORIZATION_FAILED),
     ],
 )
 def test_without_the_right(resource_type: int, name: str, error: Error) -> None:
     result = ask(resource_type, name, authorizer=acl(("bob", "READ", "t")))
     assert (result.error_code, result.configs) == (error, [])
+
+
+def test_a_group_with_its_own_values_and_the_defaults() -> None:
+    own, other = values(ask(32, "g")), values(ask(32, "another"))
+    assert own["consumer.session.timeout.ms"] == ("50000", 8)
+    assert other["consumer.session.timeout.ms"] == ("45000", 5)
+    assert own["share.auto.offset.reset"] == ("latest", 5)
+    assert own.keys() == other.keys()
+    assert len(own) == 21, "the internal keys are not described"
 
 
 def test_a_subscription_with_its_own_values_and_the_defaults() -> None:

@@ -18,6 +18,7 @@ STORED = LoadedConfigs(
     {
         "client-metrics/slow%20ones": {"interval.ms": "100"},
         "client-metrics/b": {},
+        "groups/app%2F1": {"consumer.session.timeout.ms": "50000"},
         "users/u": {},
         "topics/t": {},
     }
@@ -40,8 +41,8 @@ def named(response: Any) -> list[tuple[int, str]]:
         ([METRICS], [(16, "b"), (16, "slow ones")]),
         ([BROKER], [(4, "1"), (4, "2")]),  # broker 3 lacks the request's listener
         ([LOGGER, TOPIC], [(8, "1"), (8, "2"), (2, "t")]),
-        ([GROUP], []),
-        ([], [(16, "b"), (16, "slow ones"), (8, "1"), (8, "2"), (4, "1"), (4, "2"), (2, "t")]),
+        ([GROUP], [(32, "app/1")]),
+        ([], [(32, "app/1"), (16, "b"), (16, "slow ones"), (8, "1"), (8, "2"), (4, "1"), (4, "2"), (2, "t")]),
     ],
 )
 def test_by_type(types: list[int], found: list[tuple[int, str]]) -> None:

@@ -123,9 +123,11 @@ def unwrap(envelope: ApiRequest, decode: Decode, serde: PrincipalSerde) -> ApiRe
     outer = envelope.context
     context = outer.forwarded(principal, address, bytes(body.client_host_address), header.api_key)
     context.forwarding_id = decode_forwarding_id((body.unknown_tags or {}).get(FORWARDING_ID_TAG))
-    return ApiRequest(
+    request = ApiRequest(
         header, inner, context, body.request_data, envelope.received_at, forwarded_by=str(outer.principal)
     )
+    request.own_of_broker = body.request_principal is None
+    return request
 
 
 def _address(raw: bytes) -> str:

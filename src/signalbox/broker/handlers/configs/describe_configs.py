@@ -1,5 +1,5 @@
-"""DescribeConfigs (key 32): configs of topics, brokers, their loggers and subscriptions to client metrics, with the
-source of each value. Versions 1-4.
+"""DescribeConfigs (key 32): configs of topics, brokers, their loggers, groups and subscriptions to client metrics, with
+the source of each value. Versions 1-4.
 
 A broker resource is described only by the broker that it names (an empty name means the cluster-wide defaults); another
 broker returns INVALID_REQUEST with its own id in the message. The same applies to loggers. Rows come from the config
@@ -42,6 +42,7 @@ class DescribeConfigsHandler:
             ConfigResourceType.BROKER: self._broker,
             ConfigResourceType.BROKER_LOGGER: self._broker_loggers,
             ConfigResourceType.CLIENT_METRICS: self._client_metrics,
+            ConfigResourceType.GROUP: self._group,
         }
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
@@ -103,6 +104,11 @@ class DescribeConfigsHandler:
         if not name:
             raise KafkaError(Error.INVALID_REQUEST, "Client metrics subscription name must not be empty")
         return self._description.client_metrics(name)
+
+    def _group(self, name: str) -> list[DescribedConfig]:
+        if not name:
+            raise KafkaError(Error.INVALID_REQUEST, "Group name must not be empty")
+        return self._description.group(name)
 
 
 def _entry(config: DescribedConfig, body: DescribeConfigsRequest) -> _Config:

@@ -1,18 +1,19 @@
 """ListConfigResources (key 74): names of config resources (KIP-1142). Versions 0-1; 0 lists client metrics only.
 
-Needs DESCRIBE_CONFIGS on the cluster. An empty list of types means all. Groups have no configs here, so none is listed.
+Needs DESCRIBE_CONFIGS on the cluster. An empty list of types means all. Groups and subscriptions to client metrics are
+those that have configs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import require_on_cluster
 from signalbox.common.cooperative_task import yielding
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
-from signalbox.metadata.entries.entity_config import client_metrics_of
+from signalbox.metadata.entries.entity_config import client_metrics_of, group_of
 from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.list_config_resources import ListConfigResourcesResponse
@@ -27,6 +28,11 @@ _LISTED = (
     ConfigResourceType.BROKER,
     ConfigResourceType.TOPIC,
 )
+
+_STORED: Mapping[ConfigResourceType, Callable[[str], str | None]] = {  # its name by the path of its configs
+    ConfigResourceType.GROUP: group_of,
+    ConfigResourceType.CLIENT_METRICS: client_metrics_of,
+}
 
 _Resource = ListConfigResourcesResponse.ConfigResource
 
@@ -51,22 +57,26 @@ class ListConfigResourcesHandler:
             if resource_type in requested_types
             for name in self._names(resource_type, request.context.listener_name)
         ]
-        return (
-            self._with_stored(resources) if ConfigResourceType.CLIENT_METRICS in requested_types else _answer(resources)
-        )
+        stored_types = [each for each in _STORED if each in requested_types and each in supported_types]
+        return self._with_stored(stored_types, resources) if stored_types else _answer(resources)
 
     def _names(self, resource_type: ConfigResourceType, listener_name: str) -> Iterable[str]:
-        """Names of resources from the metadata cache; client metrics are read from the store instead. Yields."""
+        """Names of resources from the metadata cache; those of `_STORED` are read from the store instead. Yields."""
         image = self._cache.image
         if resource_type in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER):
             return map(str, image.nodes(listener_name))
         return yielding(image.topics) if resource_type is ConfigResourceType.TOPIC else ()
 
-    async def _with_stored(self, resources: list[_Resource]) -> FinalResponse:
+    async def _with_stored(self, types: list[ConfigResourceType], resources: list[_Resource]) -> FinalResponse:
         stored: Mapping[str, object] = await self._stored.current()
-        names = (name for path in stored if (name := client_metrics_of(path)) is not None)
-        metrics = ConfigResourceType.CLIENT_METRICS
-        return _answer([_Resource(resource_name=name, resource_type=metrics) for name in sorted(names)] + resources)
+        named = []
+        for resource_type in types:
+            names = map(_STORED[resource_type], stored)
+            named += [
+                _Resource(resource_name=name, resource_type=resource_type)
+                for name in sorted(name for name in names if name is not None)
+            ]
+        return _answer(named + resources)
 
 
 def _answer(resources: list[_Resource]) -> FinalResponse:

@@ -50,7 +50,7 @@ def names_someone(principal: str) -> bool:
 
 
 def is_public(users: Set[str], brokers: Set[str]) -> bool:
-    """Whether a listener with these `users` is one for clients: somebody who is no broker uses it."""
+    """Whether a listener with these `users` is one for clients: one of them is no broker."""
     return bool(users - brokers)
 
 

@@ -32,7 +32,7 @@ def _ours(options: TablesOptions) -> tuple[float, int]:
 
 
 def _children() -> set[int]:
-    return {int(pid) for pid in Path("/proc/self/task").glob("*/children") for pid in pid.read_text().split()}
+    return {int(pid) for task in Path("/proc/self/task").glob("*/children") for pid in task.read_text().split()}
 
 
 def run(what: str, options: TablesOptions) -> dict[str, float]:

@@ -44,12 +44,12 @@ def test_a_killed_backfill_is_completed_by_the_next_one(topics: Topics, tmp_path
         "max_records_per_batch": PER_BATCH,
     }
     kill_at = {"step": "table_committed", "table": topic, "batch_id": 1}
-    killed = Driver(tmp_path / "1.log", options, kill_at, backfill=True)
+    killed = Driver(tmp_path / "1.log", options, kill_at, instead={"backfill": True})
     assert killed.wait() == -9, killed.output()[-3000:]
     assert count_rows(warehouse / topic) == 2 * PER_BATCH
     assert [each.done for each in read_backfills(StateFolder(warehouse, topic).path)] == [False]
 
-    result = Driver(tmp_path / "2.log", options, backfill=True).result()
+    result = Driver(tmp_path / "2.log", options, instead={"backfill": True}).result()
     assert (result["complete"], result["rows"]) == (True, BEGIN - 2 * PER_BATCH)
     rows = read_table(warehouse / topic, ["offset", "n"]).to_pylist()
     assert sorted((row["offset"], row["n"]) for row in rows) == [(n, n) for n in range(BEGIN)]

@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security pipeline-page
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction bench-pipeline ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security pipeline-page
 .PHONY: dist dist-test pythons
 .DEFAULT_GOAL := help
 
@@ -93,6 +93,9 @@ bench-transactions: $(STAMP)  ## transactions and fetches of committed records b
 
 bench-compaction: $(STAMP)  ## processor time of the log cleaner beside Apache Kafka 4.4, produce beside it (4 minutes; needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.compaction $(if $(QUICK),--quick) $(if $(SAVE),--save)
+
+bench-pipeline: $(STAMP)  ## a million JSON records into Delta, from ours and from Apache Kafka 4.4, both profiles, beside a bare Spark job (40 minutes; needs mvn and Java): QUICK=1 SAVE=1
+	$(BIN)/python -m bench.pipeline $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
 bench-misroute: $(STAMP)  ## 200 misroutes of 200 ms, our client and the Java client 4.4.0; the doctor's time, and that of a first test (8 minutes; needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.misroute $(if $(QUICK),--quick) $(if $(SAVE),--save)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from signalbox.pipeline.alerts.rules import AlertRules, EventGroup, Rule, RuleSettings
+from signalbox.pipeline.alerts.rules import AlertRules, EventGroup, RuleSettings
+from signalbox.pipeline.audit.rule_table import Rule
 
 pytestmark = pytest.mark.spec("P12")
 

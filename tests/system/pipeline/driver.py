@@ -2,7 +2,8 @@
 
 `options` are those of TablesOptions. With `kill_at` = {"step", "table", "batch_id"} the whole process group (with the
 JVM) is killed with SIGKILL when that step is reported: a real kill at a chosen time. With `replay` = a file of mended
-values the rejected records are replayed instead. Prints the result as its last line.
+values the rejected records are replayed instead, with `backfill` earlier records are added. Prints the result as its
+last line.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from signalbox.pipeline.commands import TablesOptions, run_tables
 from signalbox.pipeline.events import PipelineEvent
+from signalbox.pipeline.positions.backfill import BackfillResult, run_backfill
 from signalbox.pipeline.rejected.replay import ReplayResult, replay_rejected
 from signalbox.pipeline.tables.run import TablesResult
 
@@ -33,9 +35,11 @@ def main(asked: dict[str, Any]) -> None:
     def say(line: str) -> None:
         print(line, flush=True)
 
-    result: TablesResult | ReplayResult
+    result: TablesResult | ReplayResult | BackfillResult
     if "replay" in asked:
         result = replay_rejected(options, Path(asked["replay"]), listener=killer, say=say)
+    elif asked.get("backfill"):
+        result = run_backfill(options, listener=killer, say=say)
     else:
         result = run_tables(options, listener=killer, say=say)
     print(json.dumps(result.as_json()), flush=True)

@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[3]
 
 
 class Driver:
-    """One driver process in a process group of its own, its output in a file."""
+    """One driver process in a process group of its own, its output in a file. `instead`: of a run of the table, `replay`
+    or `backfill` (`driver.py`)."""
 
     def __init__(
         self,
@@ -22,13 +23,11 @@ class Driver:
         options: dict[str, Any],
         kill_at: dict[str, Any] | None = None,
         environment: dict[str, str] | None = None,
-        replay: Path | None = None,
+        instead: dict[str, Any] | None = None,
     ) -> None:
         self._log = log
-        asked = json.dumps(
-            {"options": options, "kill_at": kill_at, **({"replay": str(replay)} if replay is not None else {})}
-        )
-        command = [sys.executable, "-m", "tests.system.pipeline.driver", asked]
+        asked = {"options": options, "kill_at": kill_at, **(instead or {})}
+        command = [sys.executable, "-m", "tests.system.pipeline.driver", json.dumps(asked)]
         with log.open("wb") as output:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True

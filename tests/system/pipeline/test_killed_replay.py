@@ -48,12 +48,14 @@ def test_a_killed_replay_is_completed_by_the_next_one(tmp_path: Path) -> None:
         "quick": True,
     }
     kill_at = {"step": "table_committed", "table": "t"}
-    assert Driver(tmp_path / "1.log", options, kill_at, replay=mended).wait() == -9, (tmp_path / "1.log").read_text()
+    assert Driver(tmp_path / "1.log", options, kill_at, instead={"replay": str(mended)}).wait() == -9, (
+        tmp_path / "1.log"
+    ).read_text()
     assert (count_rows(warehouse / "t"), count_rows(dead_path(warehouse, "t"))) == (RECORDS - 1, RECORDS)
 
     nothing = tmp_path / "nothing.jsonl"
     nothing.write_text("")
-    result = Driver(tmp_path / "2.log", options, replay=nothing).result()
+    result = Driver(tmp_path / "2.log", options, instead={"replay": str(nothing)}).result()
     assert result == {"replayed": 0, "rejected": 1, "completed": RECORDS - 1}
     assert sorted(read_table(warehouse / "t", ["n"]).column("n").to_pylist()) == list(range(RECORDS - 1))
     assert read_table(dead_path(warehouse, "t"), ["offset"]).column("offset").to_pylist() == [RECORDS - 1]

@@ -10,21 +10,20 @@ import json
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 
-ANONYMOUS = "User:ANONYMOUS"
-MISROUTE_STORM = 100
-"""Misrouted requests of one pair of nodes from which on they are a storm."""
+from signalbox.pipeline.audit.rule_table import (
+    MISROUTE_STORM,
+    MISROUTED_KIND,
+    SERVED_KINDS,
+    Rule,
+    is_control_rejection,
+    is_public,
+    is_storm,
+    names_someone,
+    poses_as_broker,
+)
+
 ALERT_VERSION = 1
-_SERVED_KINDS = frozenset({"rollup", "forwarded"})  # events of requests that a listener took from its own client
-
-
-class Rule(StrEnum):
-    """The name of a rule, as alerts have it."""
-
-    BROKER_ON_A_PUBLIC_LISTENER = "broker_principal_on_public_listener"
-    MISROUTE_STORM = "misroute_storm"
-    REJECTED_CONTROL_REQUEST = "rejected_control_request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,17 +105,18 @@ class AlertRules:
         return [alert for group in ordered for alert in self._of(group)]
 
     def _see(self, group: EventGroup) -> None:
-        if group.forwarding_principal not in ("", ANONYMOUS):
+        if names_someone(group.forwarding_principal):
             self._brokers.add(group.forwarding_principal)
-        served = group.kind in _SERVED_KINDS and not group.forwarding_principal
-        if served and group.principal not in ("", ANONYMOUS):
+        served = group.kind in SERVED_KINDS and not group.forwarding_principal
+        if served and names_someone(group.principal):
             self._users.setdefault(group.listener, set()).add(group.principal)
 
     def _of(self, group: EventGroup) -> Iterator[Alert]:
         brokers = self._brokers | self.settings.broker_principals
         # A forwarded request is recorded with its own principal on the listener of the brokers.
         direct = not group.forwarding_principal
-        if direct and group.principal in brokers and self._is_public(group.listener, brokers):
+        public = self._is_public(group.listener, brokers)
+        if direct and poses_as_broker(group.principal, brokers, on_public_listener=public):
             yield from self._once(
                 Rule.BROKER_ON_A_PUBLIC_LISTENER,
                 group,
@@ -124,12 +124,12 @@ class AlertRules:
                 f"{group.principal}, with which brokers log in, uses the public listener {group.listener} from"
                 f" {group.client_address or 'an unknown address'}",
             )
-        if group.kind == "misrouted":
+        if group.kind == MISROUTED_KIND:
             count = self._within_window(group)
-            if count >= self.settings.storm:
+            if is_storm(count, self.settings.storm):
                 text = f"{count:,} requests meant {group.expected} and reached {group.actual} within a minute"
                 yield from self._once(Rule.MISROUTE_STORM, group, (group.expected, group.actual), text, count)
-        if group.kind in ("rejected", "denied", "policy") and group.plane == "control":
+        if is_control_rejection(group.kind, group.plane):
             yield from self._once(
                 Rule.REJECTED_CONTROL_REQUEST,
                 group,
@@ -141,7 +141,7 @@ class AlertRules:
     def _is_public(self, listener: str, brokers: set[str] | frozenset[str]) -> bool:
         if self.settings.public_listeners:
             return listener in self.settings.public_listeners
-        return bool(self._users.get(listener, set()) - brokers)
+        return is_public(self._users.get(listener, set()), brokers)
 
     def _within_window(self, group: EventGroup) -> int:
         seen = self._misroutes.setdefault((group.expected, group.actual), deque())

@@ -13,14 +13,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from signalbox.pipeline.alerts.alert_topic import AlertTopic
-from signalbox.pipeline.alerts.rules import ANONYMOUS, AlertRules, EventGroup
+from signalbox.pipeline.alerts.rules import AlertRules, EventGroup
+from signalbox.pipeline.audit.rule_table import ANONYMOUS, RULE_TABLE
 
 _MEASURES = ("seq", "count", "first_ms", "last_ms")
 _GROUPED = tuple(field.name for field in fields(EventGroup) if field.name not in _MEASURES)
-NEEDED = (
-    f"kind IN ('misrouted', 'rejected', 'denied', 'policy') OR principal NOT IN ('', '{ANONYMOUS}')"
-    " OR forwarding_principal != ''"
-)
+_KINDS = ", ".join(f"'{kind}'" for text in RULE_TABLE.values() for kind in text.kinds)
+NEEDED = f"kind IN ({_KINDS}) OR principal NOT IN ('', '{ANONYMOUS}') OR forwarding_principal != ''"
 
 
 def event_groups(events: DataFrame) -> list[EventGroup]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from signalbox.pipeline.audit.rule_table import REJECTED_KINDS
 from signalbox.pipeline.sinks.delta_log import replace_table
 
 ASKED = "(kind IN ('rollup', 'forwarded') OR (kind = 'admin' AND forwarding_principal = ''))"
@@ -42,7 +43,7 @@ ROLLUPS: dict[str, str] = {
     "decided": f"""SELECT broker_id, api, principal, forwarding_principal, client_id, resource, error,
         sum(count) AS requests, {_SPAN} FROM events WHERE kind = 'admin' GROUP BY ALL""",
     "rejected": f"""SELECT kind, broker_id, listener, plane, api, error, reason, principal, client_id, client_address,
-        sum(count) AS requests, {_SPAN} FROM events WHERE kind IN ('rejected', 'denied', 'policy') GROUP BY ALL""",
+        sum(count) AS requests, {_SPAN} FROM events WHERE kind IN {REJECTED_KINDS} GROUP BY ALL""",
     # Misroutes: the node or cluster that the client expected, and the one that it reached.
     "misrouted": f"""SELECT broker_id, listener, expected, actual, error, sum(count) AS requests,
         count(DISTINCT client_id) AS clients, {_SPAN} FROM events WHERE kind = 'misrouted' GROUP BY ALL""",
@@ -54,7 +55,7 @@ ROLLUPS: dict[str, str] = {
         max(api_version) AS newest_api_version, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM (
           SELECT broker_id, broker_epoch, connection_id, listener, max(principal) AS principal,
           max(client_id) AS client_id, max(api_version) AS api_version, {_SPAN},
-          max(CASE WHEN client_software = '/' THEN '' ELSE client_software END) AS client_software
+          max(client_software) AS client_software
           FROM events WHERE connection_id != '' GROUP BY broker_id, broker_epoch, connection_id, listener)
         GROUP BY ALL""",
     # Is the audit trail complete? Per writer: how many events, the first and the last number.

@@ -7,7 +7,15 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from signalbox.pipeline.alerts.rules import ANONYMOUS, MISROUTE_STORM
+from signalbox.pipeline.audit.rule_table import (
+    ANONYMOUS,
+    CONTROL_PLANE,
+    RULE_TABLE,
+    is_public,
+    is_storm,
+    poses_as_broker,
+)
+from signalbox.pipeline.audit.rule_table import Rule as Shared
 
 Figures = Mapping[str, Any]
 
@@ -60,13 +68,13 @@ def broker_principals(figures: Figures) -> frozenset[str]:
 def public_listeners(figures: Figures) -> frozenset[str]:
     """The listeners on which a principal that is no broker sends requests."""
     brokers = broker_principals(figures)
-    return frozenset(row["listener"] for row in figures["requests"] if row["principal"] not in brokers)
+    return frozenset(row["listener"] for row in figures["requests"] if is_public({row["principal"]}, brokers))
 
 
 def _broker_on_a_public_listener(figures: Figures) -> Iterator[tuple[Severity, str]]:
     brokers, public = broker_principals(figures), public_listeners(figures)
     for row in figures["requests"]:
-        if row["principal"] in brokers and row["listener"] in public:
+        if poses_as_broker(row["principal"], brokers, on_public_listener=row["listener"] in public):
             yield (
                 Severity.ERROR,
                 f"{row['principal']}, with which brokers log in, sent {row['requests']:,} {row['api']} on the public"
@@ -76,7 +84,7 @@ def _broker_on_a_public_listener(figures: Figures) -> Iterator[tuple[Severity, s
 
 def _misrouted(figures: Figures) -> Iterator[tuple[Severity, str]]:
     for row in figures["misrouted"]:
-        storm = row["requests"] >= MISROUTE_STORM
+        storm = is_storm(row["requests"])
         yield (
             Severity.ERROR if storm else Severity.WARNING,
             f"{row['requests']:,} requests of {row['clients']:,} clients meant {row['expected']} and reached"
@@ -88,7 +96,7 @@ def _rejected(figures: Figures) -> Iterator[tuple[Severity, str]]:
     for row in figures["rejected"]:
         why = row["reason"] or row["error"]
         yield (
-            Severity.ERROR if row["plane"] == "control" else Severity.WARNING,
+            Severity.ERROR if row["plane"] == CONTROL_PLANE else Severity.WARNING,
             f"{row['requests']:,} {row['api'] or 'connections'} of {row['principal'] or row['client_address']}"
             f" {row['kind']} on listener {row['listener']} of broker {row['broker_id']} ({row['plane']} plane): {why}",
         )
@@ -133,9 +141,9 @@ def _addresses(figures: Figures) -> Iterator[tuple[Severity, str]]:
 
 RULES: Mapping[str, Rule] = {
     "incomplete audit trail": _incomplete,
-    "broker principal on a public listener": _broker_on_a_public_listener,
-    "misrouted requests": _misrouted,
-    "rejected requests": _rejected,
+    RULE_TABLE[Shared.BROKER_ON_A_PUBLIC_LISTENER].title: _broker_on_a_public_listener,
+    RULE_TABLE[Shared.MISROUTE_STORM].title: _misrouted,
+    RULE_TABLE[Shared.REJECTED_CONTROL_REQUEST].title: _rejected,
     "failed forwarded requests": _failed_forwards,
     "slow requests": _slow,
     "advertised addresses": _addresses,

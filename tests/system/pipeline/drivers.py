@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[3]
 
 
 class Driver:
-    """One driver process in a process group of its own, its output in a file. `instead`: of a run of the table, `replay`
-    or `backfill` (`driver.py`)."""
+    """One driver process in a process group of its own, its output in a file. `instead`: of a run of the table,
+    `replay` or `backfill` (`driver.py`)."""
 
     def __init__(
         self,

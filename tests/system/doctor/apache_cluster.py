@@ -97,12 +97,13 @@ class ApacheCluster:
         self.board.__exit__()
 
     def _start(self) -> None:
-        (controller_port,) = free_ports(1)
+        # In one call: the first ports are bound seconds later, a second call might choose them again.
+        controller_port, *ports = free_ports(1 + len(NODES) * len(PROTOCOLS))
         keystore = self.authority.identity("broker").pem_file(self._folder / "broker.pem")
         self._authority_file.write_text(self.authority.pem)
         self.alice = self.authority.identity("alice").pem_file(self._folder / "alice.pem")
-        for node_id in NODES:
-            self.ports[node_id] = dict(zip(PROTOCOLS, free_ports(len(PROTOCOLS)), strict=True))
+        for slot, node_id in enumerate(NODES):
+            self.ports[node_id] = dict(zip(PROTOCOLS, ports[slot * len(PROTOCOLS) :], strict=False))
             properties = self._configure(node_id, controller_port, keystore)
             storage = [*java(), "-cp", self._class_path, "kafka.tools.StorageTool", "format"]
             storage += ["-t", _CLUSTER_ID, "-c", str(properties)]

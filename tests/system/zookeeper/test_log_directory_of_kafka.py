@@ -105,7 +105,8 @@ def read(bootstrap: str, topic: str, isolation: str) -> Rows:
         "enable.partition.eof": True,
     }
     consumer, rows = Consumer(settings), Rows()
-    partitions = len(consumer.list_topics(topic, 60).topics[topic].partitions)
+    # A broker is ready before the controller has sent it the metadata.
+    partitions = until(lambda: len(consumer.list_topics(topic, 60).topics[topic].partitions), "the topic's partitions")
     consumer.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
     open_partitions = set(range(partitions))
     try:

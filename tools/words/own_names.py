@@ -22,6 +22,7 @@ _LOG_METHODS = frozenset({"debug", "info", "warning", "error", "exception", "cri
 _WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _ESCAPE = re.compile(
     r"\\[a-z]|%[-+ #0-9.]*[a-zA-Z](?![a-zA-Z])|\b0x[0-9a-fA-F]+\b|\b[0-9]+[a-zA-Z]+\b|\bU\+[0-9A-F]+|https?://\S+"
+    r"|\b(?=[a-f]*[0-9])[0-9a-f]{7,40}\b"  # a commit
 )
 SHORTEST = 3
 """Letters: units and placeholders (ms, kb, x) are shorter."""
@@ -37,7 +38,7 @@ class Word(NamedTuple):
 
 
 def words_in(text: str, place: str) -> Iterator[Word]:
-    """The words of a sentence or of a name, without addresses, escapes and format directives."""
+    """The words of a sentence or of a name, without addresses, commits, escapes and format directives."""
     for match in _WORD.findall(_ESCAPE.sub(" ", text)):
         word = match.removesuffix("s") if match[:-1].isupper() and match.endswith("s") else match
         if len(word) >= SHORTEST:

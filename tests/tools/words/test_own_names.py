@@ -61,6 +61,7 @@ def test_commands_are_read_with_their_options_and_their_sub_commands() -> None:
         ("log_end_offset", ["log", "end", "offset"]),
         ("ACLs of two IPs", ["acl", "two"]),
         ("Leader elected (partition=%s, ms=%d)\\n", ["leader", "elected", "partition"]),
+        ("commit 6ff0137cac, ce36b504, not facade", ["commit", "not", "facade"]),
         ("see https://example.org/page and 0xff, 16k, U+FFFD", ["see", "and"]),
     ],
 )

@@ -18,7 +18,7 @@ from signalbox.replication.throttle import (
     MOVE_RATE,
     Throttles,
 )
-from signalbox.storage.directories.move_throttle import MoveThrottle
+from signalbox.storage.directories.log_move import MoveThrottle
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
 pytestmark = pytest.mark.spec("D3")

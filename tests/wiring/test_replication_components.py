@@ -25,7 +25,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.replication.throttle import Throttles
-from signalbox.storage.directories.move_throttle import MoveThrottle
+from signalbox.storage.directories.log_move import MoveThrottle
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.replication_components import ChannelAlterPartition, _config_changed, open_group_coordinator
 from tests.configuration.settings import config_of

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from signalbox.common.config.config_table import Value
 from signalbox.common.config.topic_config import TOPIC_CONFIG
-from signalbox.common.token_bucket import TokenBucket
-from signalbox.storage.directories.move_throttle import UNLIMITED, MoveThrottle
+from signalbox.common.rate_limit import RateLimit
+from signalbox.storage.directories.log_move import MoveThrottle
 
 log = logging.getLogger(__name__)
 
@@ -28,27 +28,16 @@ _MOVE_WINDOW = (
 LEADER_REPLICAS, FOLLOWER_REPLICAS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 
 _ALL = "*"
-_RECHECK_MS = 500.0
-_MIN_WAIT_MS = 10.0
 
 
 class ReplicationThrottle:
     """One of the two throttles. It costs nothing if no topic names replicas."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._monotonic = monotonic
-        self._bucket: TokenBucket | None = None
+        self._rate = RateLimit(monotonic)
+        self.set_rate = self._rate.set_rate
+        self.wait_ms = self._rate.wait_ms
         self._partitions_by_topic: dict[str, frozenset[int] | None] = {}  # partitions, None: all of them
-
-    def set_rate(self, bytes_per_second: int, seconds: float) -> None:
-        """Set the rate; a burst of `seconds` at that rate is allowed."""
-        now = self._monotonic()
-        if bytes_per_second >= UNLIMITED:
-            self._bucket = None
-        elif self._bucket is None:
-            self._bucket = TokenBucket(bytes_per_second, bytes_per_second * seconds, now)
-        elif self._bucket.rate != bytes_per_second:
-            self._bucket.change(bytes_per_second, bytes_per_second * seconds, now)
 
     def set_partitions(self, topic: str, partitions: frozenset[int] | None) -> None:
         """Set the throttled partitions of the topic; None for all."""
@@ -60,7 +49,7 @@ class ReplicationThrottle:
     @property
     def is_set(self) -> bool:
         """Whether there are a rate and throttled replicas."""
-        return self._bucket is not None and bool(self._partitions_by_topic)
+        return self._rate.is_set and bool(self._partitions_by_topic)
 
     def covers(self, topic: str, partition: int) -> bool:
         """Whether the bytes of this partition are counted."""
@@ -71,19 +60,12 @@ class ReplicationThrottle:
 
     def is_throttled(self, topic: str, partition: int) -> bool:
         """Whether a replica of the partition that is not in sync must wait."""
-        return self.covers(topic, partition) and self._bucket is not None and self._bucket.in_debt(self._monotonic())
+        return self.covers(topic, partition) and self._rate.in_debt()
 
     def record(self, topic: str, partition: int, size_bytes: int) -> None:
         """Count `size_bytes` of replicated data."""
-        if self._bucket is not None and self.covers(topic, partition):
-            self._bucket.take(size_bytes, self._monotonic())
-
-    def wait_ms(self) -> float:
-        """The time until the next check; the rate may change meanwhile."""
-        bucket = self._bucket
-        if bucket is None or bucket.rate <= 0:
-            return _RECHECK_MS
-        return min(max(float(bucket.wait_ms(self._monotonic())), _MIN_WAIT_MS), _RECHECK_MS)
+        if self._rate.is_set and self.covers(topic, partition):
+            self._rate.record(size_bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from signalbox.storage.directories.log_directory import (
     unusable,
     write_marker,
 )
+from signalbox.storage.directories.log_move import MoveThrottle
 from signalbox.storage.directories.log_moves import LogMoves
 from signalbox.storage.directories.meta_properties import (
     OF_KRAFT,
@@ -33,7 +34,6 @@ from signalbox.storage.directories.meta_properties import (
     claim_directory,
     write_meta_properties,
 )
-from signalbox.storage.directories.move_throttle import MoveThrottle
 from signalbox.storage.directories.partition_folders import read_topic_id, write_topic_id
 from signalbox.storage.files.background import Background, InlineBackground
 from signalbox.storage.files.file_names import (

@@ -1,29 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from signalbox.common.clock import ManualClock
 from signalbox.storage.directories import log_move
-from signalbox.storage.directories.move_throttle import UNLIMITED, MoveThrottle
+from signalbox.storage.directories.log_move import MoveThrottle
 from tests.storage.directories.test_log_move import BrokerLogs, values
 from tests.storage.workbench import TP, append, batch
-
-
-class Throttled:
-    def __init__(self) -> None:
-        self.clock = ManualClock()
-        self.waits: list[float] = []
-        self.throttle = MoveThrottle(self.clock.monotonic)
-        self.throttle.call_later = self._call_later
-
-    def _call_later(self, delay_ms: float, resume: Callable[[], None]) -> None:
-        self.waits.append(delay_ms)
-
-    def delays(self) -> bool:
-        return self.throttle.delays(lambda: None)
 
 
 @pytest.fixture
@@ -33,40 +18,17 @@ def broker_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BrokerLogs:
     return BrokerLogs(tmp_path)
 
 
-def test_without_a_rate_nothing_waits() -> None:
-    made = Throttled()
-    made.throttle.record(1 << 40)
-    made.throttle.set_rate(UNLIMITED, 10)
-    made.throttle.record(1 << 40)
-    assert (made.delays(), made.waits) == (False, [])
-
-
-def test_what_is_above_the_burst_is_paid_at_the_rate() -> None:
-    made = Throttled()
-    made.throttle.set_rate(1_000, 1)
-    made.throttle.record(1_000)
-    assert not made.delays()
-    made.throttle.record(250)
-    assert made.delays()
-    made.throttle.record(1_000_000)
-    assert made.delays()
-    assert made.waits == [250.0, 500.0], "the rate may be raised meanwhile"
-    made.clock.advance(1_000_250)
-    assert not made.delays()
-
-
-def test_a_rate_changes_while_moves_wait() -> None:
-    made = Throttled()
-    made.throttle.set_rate(1_000, 1)
-    made.throttle.record(2_000)
-    made.throttle.set_rate(100_000, 1)
-    assert made.delays()
-    assert made.waits == [10.0]
-    made.throttle.set_rate(UNLIMITED, 1)
-    assert not made.delays()
-    made.throttle.set_rate(0, 1)
-    made.throttle.record(1)
-    assert made.delays(), "a rate of 0 stops all moves"
+def test_what_is_above_the_burst_waits() -> None:
+    clock, waits = ManualClock(), list[float]()
+    throttle = MoveThrottle(clock.monotonic)
+    throttle.call_later = lambda delay_ms, resume: waits.append(delay_ms)
+    assert not throttle.delays(lambda: None)
+    throttle.set_rate(1_000, 1)
+    throttle.record(1_250)
+    assert throttle.delays(lambda: None)
+    clock.advance(250)
+    assert not throttle.delays(lambda: None)
+    assert waits == [250.0]
 
 
 def test_a_throttled_move_goes_on_when_its_bytes_are_paid(broker_logs: BrokerLogs) -> None:

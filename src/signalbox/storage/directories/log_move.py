@@ -13,9 +13,9 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from signalbox.common.rate_limit import RateLimit
 from signalbox.protocol.error_table import KafkaError
 from signalbox.storage.directories.log_directory import LogDirectory
-from signalbox.storage.directories.move_throttle import MoveThrottle
 from signalbox.storage.files.file_names import (
     CLEANER_OFFSET_FILE,
     GAP_OFFSET_FILE,
@@ -43,6 +43,25 @@ ROUND_BYTES = 8 << 20  # copied per round by the background thread, which also h
 LAST_ROUND_BYTES = 256 << 10  # left for the loop's thread, which also has appends to do
 _CHUNK_BYTES = 1 << 20
 _INDEXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+
+
+CallLater = Callable[[float, Callable[[], None]], object]  # delay in ms, function
+
+
+class MoveThrottle(RateLimit):
+    """Of all moves of a broker (`replica.alter.log.dirs.io.max.bytes.per.second`). `call_later` must be set before a
+    rate is."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        super().__init__(monotonic)
+        self.call_later: CallLater = lambda delay_ms, resume: None
+
+    def delays(self, resume: Callable[[], None]) -> bool:
+        """Whether the next bytes must wait; `resume` is then called later and must ask again."""
+        if not self.in_debt():
+            return False
+        self.call_later(self.wait_ms(), resume)
+        return True
 
 
 class _SourceUnreadable(OSError):

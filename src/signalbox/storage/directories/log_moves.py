@@ -9,8 +9,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.common.limits import MAX_AWAITED_LOGS
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.directories.log_directory import LogDirectory
-from signalbox.storage.directories.log_move import LogMove
-from signalbox.storage.directories.move_throttle import MoveThrottle
+from signalbox.storage.directories.log_move import LogMove, MoveThrottle
 from signalbox.storage.log import Log
 
 

@@ -1,5 +1,5 @@
-"""The throttle of moves between the log directories of a broker: `replica.alter.log.dirs.io.max.bytes.per.second`
-(KIP-113), for all moves together."""
+"""A rate that may be unlimited and may change while work waits for it: of replication and of moves between log
+directories (KIP-73, KIP-113)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from collections.abc import Callable
 
 from signalbox.common.token_bucket import TokenBucket
 
-CallLater = Callable[[float, Callable[[], None]], object]  # delay in ms, function
-
 UNLIMITED = 2**63 - 1
-_RECHECK_MS = 500.0  # the rate may be raised, or the move cancelled, meanwhile
+_RECHECK_MS = 500.0  # the rate may change meanwhile
 _MIN_WAIT_MS = 10.0
 
 
-class MoveThrottle:
-    """Without a rate, moves run as fast as they can. `call_later` must be set before a rate is."""
+class RateLimit:
+    """Unlimited until `set_rate`."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
-        self.call_later: CallLater = lambda delay_ms, resume: None
         self._bucket: TokenBucket | None = None
+
+    @property
+    def is_set(self) -> bool:
+        return self._bucket is not None
 
     def set_rate(self, bytes_per_second: int, seconds: float) -> None:
         """Set the rate; a burst of `seconds` at that rate is allowed."""
@@ -33,14 +34,17 @@ class MoveThrottle:
             self._bucket.change(bytes_per_second, burst, now)
 
     def record(self, size_bytes: int) -> None:
-        """Count bytes that are copied."""
+        """Count bytes; more than the rate allows are a debt."""
         if self._bucket is not None:
             self._bucket.take(size_bytes, self._monotonic())
 
-    def delays(self, resume: Callable[[], None]) -> bool:
-        """Whether the next bytes must wait; `resume` is then called later and must ask again."""
-        bucket, now = self._bucket, self._monotonic()
-        if bucket is None or not bucket.in_debt(now):
-            return False
-        self.call_later(min(max(float(bucket.wait_ms(now)), _MIN_WAIT_MS), _RECHECK_MS), resume)
-        return True
+    def in_debt(self) -> bool:
+        """Whether more bytes were counted than the rate allows by now."""
+        return self._bucket is not None and self._bucket.in_debt(self._monotonic())
+
+    def wait_ms(self) -> float:
+        """The time until the next check."""
+        bucket = self._bucket
+        if bucket is None or bucket.rate <= 0:
+            return _RECHECK_MS
+        return min(max(float(bucket.wait_ms(self._monotonic())), _MIN_WAIT_MS), _RECHECK_MS)

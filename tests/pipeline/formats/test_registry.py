@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
 
 from signalbox.pipeline.formats.registry import Registry, RegistryError, RegistrySettings, split_frame
 from signalbox.pipeline.formats.schema_text import DecodeError, SchemaText
+from tests.pipeline.json_server import JsonHandler, served
 
 RESPONSES: dict[str, Any] = {
     "/schemas/ids/1": {"schema": '"long"'},
@@ -34,32 +32,17 @@ RESPONSES: dict[str, Any] = {
 }
 
 
-class _Responses(BaseHTTPRequestHandler):
+class _Responses(JsonHandler):
     def do_GET(self) -> None:
         response = RESPONSES.get(self.path.partition("?")[0])
-        body = json.dumps(response or {"error_code": 40403, "message": "not found"}).encode()
         status = 500 if self.path.startswith("/schemas/ids/500") else 200 if response else 404
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Not to the terminal."""
+        self.answer(response or {"error_code": 40403, "message": "not found"}, status)
 
 
 @pytest.fixture(scope="module")
 def registry() -> Iterator[Registry]:
-    server = HTTPServer(("127.0.0.1", 0), _Responses)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield Registry(RegistrySettings(f"http://127.0.0.1:{server.server_port}", {"max.retries": "0"}))
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with served(_Responses) as address:
+        yield Registry(RegistrySettings(address, {"max.retries": "0"}))
 
 
 @pytest.mark.spec("P4")

@@ -13,9 +13,7 @@ import os
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import BytesIO
-from threading import Thread
 from typing import Any
 
 import fastavro
@@ -24,6 +22,7 @@ import pytest
 from signalbox.pipeline.sinks.delta_log import read_table
 from signalbox.testing.cluster import Cluster
 from signalbox.testing.zookeeper import QUICK_JAVA
+from tests.pipeline.json_server import JsonHandler, served
 from tests.pipeline.topics import Topics
 from tests.system.cli.page_shell import PageShell, commands_of
 
@@ -34,33 +33,17 @@ AVRO: Any = {"type": "record", "name": "Flight", "fields": [{"name": "carrier", 
 PROTO = 'syntax = "proto3"; message Order { int64 id = 1; string item = 2; }'
 
 
-class _Registry(BaseHTTPRequestHandler):
+class _Registry(JsonHandler):
     """One schema, the newest of each subject."""
 
     def do_GET(self) -> None:
-        schema = {"subject": "flights-value", "version": 1, "id": 1, "schema": json.dumps(AVRO)}
-        body = json.dumps(schema).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Not to the terminal."""
+        self.answer({"subject": "flights-value", "version": 1, "id": 1, "schema": json.dumps(AVRO)})
 
 
 @pytest.fixture(scope="module")
 def registry() -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), _Registry)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with served(_Registry) as address:
+        yield address
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,27 @@ def test_the_only_replica_serves_its_intact_records(tmp_path: Path, caplog: pyte
 
 
 @pytest.mark.spec("D3")
+def test_a_leader_with_a_pending_isr_change_hands_over_after_the_response(tmp_path: Path) -> None:
+    """And not at the next check of the ISRs, which may be seconds later."""
+    cluster = written(tmp_path)
+    cluster.kill(3)
+    cluster.elect(1, isr=[1, 2])
+    partition = cluster.brokers[1].partition()
+    cluster.alter_partition_error = Error.NOT_CONTROLLER
+    cluster.start(3)
+    cluster.tell()
+    cluster.advance(200)
+    assert partition.isr_state.pending is not None
+    flip(cluster, 1, 4, 65)
+    assert partition.local_log().check_at(0) is not None
+    cluster.alter_partition_error = Error.NONE
+    cluster.advance(200)
+    assert leader(cluster) == 2
+    cluster.advance(1_000)
+    assert_whole(cluster)
+
+
+@pytest.mark.spec("D3")
 def test_it_hands_over_as_soon_as_another_replica_is_in_sync(tmp_path: Path) -> None:
     cluster = written(tmp_path, (1, 2))
     cluster.kill(2)

@@ -71,6 +71,8 @@ def test_a_corrupt_batch_is_found_and_the_other_logs_are_gone_through(tmp_path: 
     assert found[:3] == (10 * segment + 2, 10 * segment, len(batch(2)))
     assert scrub.corrupt_batches == 1
     assert (logs[0].corruption, logs[2].corruption) == (None, None)
+    run_pass(scrub)
+    assert (scrub.corrupt_batches, scrub.passes) == (1, 2), "a batch that is known is not counted again"
 
 
 @pytest.mark.spec("D3")

@@ -79,7 +79,10 @@ class CorruptLogs:
 
     def _leave_isr(self, partition: Partition) -> None:
         log = partition.log
-        if log is None or log.corruption is None or partition.isr_state.pending is not None:
+        if log is None or log.corruption is None:
+            return
+        if partition.isr_state.pending is not None:
+            self._isr_changes.call_after_response(partition, lambda: self._leave_isr(partition))
             return
         proposal = propose_leave(partition)
         if proposal is None:

@@ -44,6 +44,7 @@ class IsrChanges:
         self.rejections = 0
         self._transitions = TransitionLog(_log, "AlterPartition is answered again")
         self._queued: dict[TopicPartition, Change] = {}
+        self._after_response: dict[TopicPartition, Callable[[], None]] = {}
         self._in_flight = False
         self._closed = False
 
@@ -69,9 +70,14 @@ class IsrChanges:
         )
         self._sender.send(request, lambda response: self._on_response(changes, response))
 
+    def call_after_response(self, partition: Partition, callback: Callable[[], None]) -> None:
+        """Call `callback` once, when the controller has responded: for a proposal that a pending one prevents."""
+        self._after_response[partition.topic_partition] = callback
+
     def close(self) -> None:
         self._closed = True
         self._queued.clear()
+        self._after_response.clear()
 
     def _topics(self, changes: dict[TopicPartition, Change]) -> Iterator[AlterPartitionRequest.TopicData]:
         by_topic: dict[str, list[Change]] = {}
@@ -117,6 +123,10 @@ class IsrChanges:
             retry = self._apply(changes, response)
         for topic_partition, change in retry.items():
             self._queued.setdefault(topic_partition, change)
+        callbacks = list(self._after_response.values())
+        self._after_response.clear()
+        for callback in callbacks:
+            callback()
         if retry:
             self._deadlines.add(RETRY_MS, self.dispatch)
         else:

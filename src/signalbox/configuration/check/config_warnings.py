@@ -4,7 +4,6 @@ distinguished from clients. Kafka starts with unknown keys too; but a misspelt k
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 
 from signalbox.broker.configs.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
 from signalbox.client.connection.oauth_login import LOGIN_CALLBACK_KEY
@@ -127,6 +126,8 @@ def _without_use(key: str, listener: str, protocol: SecurityProtocol) -> str | N
 
 
 def _meant(name: str, names: Sequence[str]) -> str:
+    from difflib import get_close_matches  # 0.2 MiB, which a correct configuration does without
+
     close = get_close_matches(name[:100], names, n=1)
     return f" (did you mean {close[0]}?)" if close else ""
 

@@ -5,7 +5,6 @@ Both ends are this version of this program, connected by a socket pair that no o
 
 from __future__ import annotations
 
-import pickle
 import socket
 from collections.abc import Sequence
 from struct import Struct
@@ -18,6 +17,8 @@ MOST_FILES = 64  # of a message: those of a group of segments and of the new one
 
 def send(connection: socket.socket, message: object, files: Sequence[int] = ()) -> None:
     """Sends a message. OSError if the other end is gone."""
+    import pickle  # 0.4 MiB, which a broker that has cleaned nothing does without
+
     data = pickle.dumps(message)
     head = _LENGTH.pack(len(data))
     if files:
@@ -29,6 +30,8 @@ def send(connection: socket.socket, message: object, files: Sequence[int] = ()) 
 
 def receive(connection: socket.socket) -> tuple[Any, list[int]]:
     """The next message and its files, which the caller closes. EOFError if the other end is gone."""
+    import pickle
+
     head, files, _, _ = socket.recv_fds(connection, _LENGTH.size, MOST_FILES)
     head += _exactly(connection, _LENGTH.size - len(head))
     return pickle.loads(_exactly(connection, _LENGTH.unpack(head)[0])), list(files)

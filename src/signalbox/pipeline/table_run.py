@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -27,7 +27,7 @@ from signalbox.pipeline.options import RunOptions
 from signalbox.pipeline.positions.bounded_run import run_to
 from signalbox.pipeline.positions.position import parse_position, resolve
 from signalbox.pipeline.profile import Profile
-from signalbox.pipeline.sinks.delta_log import data_files, ensure_table
+from signalbox.pipeline.sinks.delta_log import ensure_table
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
 from signalbox.pipeline.sinks.upsert_sink import UpsertSink
 from signalbox.pipeline.stream import run_query
@@ -137,10 +137,10 @@ class TableRun:
         empty = self.engine.spark.createDataFrame([], source_python.RECORD_DDL)
         return parsed(empty, self.shape) if self.has_dead_table else empty
 
-    def rows(self) -> DataFrame:
-        """The table as a frame, in either profile: the files that its log lists. Without columns of partitions."""
-        files = data_files(self.good_target.path)
-        return self.engine.spark.read.parquet(*files) if files else good_rows(self._no_records(), self.shape)
+    def rows_of(self, files: Sequence[str]) -> DataFrame:
+        """The rows of some of the table's files, in either profile. Without columns of partitions."""
+        none = good_rows(self._no_records(), self.shape)
+        return self.engine.spark.read.schema(none.schema).parquet(*files) if files else none
 
     def _follow_schemas(self) -> None:
         """Before a batch: its records were written with schemas that the registry has by now."""

@@ -12,7 +12,7 @@ import pytest
 
 from signalbox.pipeline.audit.completeness import completeness_line
 from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
-from signalbox.pipeline.audit.rollups import ROLLUPS, rollup_path
+from signalbox.pipeline.audit.rollup_table import ROLLUPS, rollup_path
 from signalbox.pipeline.sinks.delta_log import replace_table
 from signalbox.pipeline.table_state import StateError, StateFolder
 

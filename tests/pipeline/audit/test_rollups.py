@@ -1,76 +1,89 @@
-"""The roll-up statements over a few events."""
+"""Roll-ups are renewed from the new events; the states that are lost are made again."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from random import Random
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
 
-from signalbox.common.audit_event import AUDIT_FIELDS
-from signalbox.pipeline.audit.event_table import event_ddl
-from signalbox.pipeline.audit.rollups import ROLLUPS, renew_rollups, rollup_path
-from signalbox.pipeline.sinks.delta_log import read_table
+from signalbox.pipeline.audit.rollup_state import RollupStates
+from signalbox.pipeline.audit.rollup_table import ROLLUPS, STATES, rollup_path
+from tests.pipeline.audit.rolled_events import EventTable, gaps
 
-pytestmark = pytest.mark.spec("P1")
-
-
-def events(spark: SparkSession, *changed: dict[str, Any]) -> DataFrame:
-    known: dict[str, Any] = {column.name: "" if column.type == "string" else -1 for column in AUDIT_FIELDS}
-    known.update(schema=1, broker_id=1, broker_epoch=7, kind="rollup", timestamp_ms=1000, count=1, error_count=0)
-    known.update(listener="CLIENT", plane="data", client_id="shop", principal="User:alice", api="FETCH", api_version=17)
-    known.update(request_bytes=10, response_bytes=100)
-    ddl = event_ddl().replace(" NOT NULL", "")
-    names = [column.split()[0].strip("`") for column in ddl.split(", ")]
-    rows = [{**known, "seq": seq, **change} for seq, change in enumerate(changed)]
-    return spark.createDataFrame([tuple(row[name] for name in names) for row in rows], ddl)
+pytestmark = pytest.mark.spec("P2")
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
-    return tmp_path / "events"
+def table(spark: SparkSession, tmp_path: Path) -> EventTable:
+    return EventTable(spark, tmp_path)
 
 
-def rows(table: Path, rollup: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = read_table(rollup_path(table, rollup)).to_pylist()
-    return found
+def some_events(random: Random, count: int) -> list[dict[str, Any]]:
+    kinds = ("rollup", "forwarded", "admin", "misrouted", "denied", "connection_open")
+    return [
+        {
+            "seq": random.randrange(count),
+            "broker_epoch": random.choice((7, 8)),
+            "kind": random.choice(kinds),
+            "client_id": random.choice("ab"),
+            "connection_id": random.choice(("", "c1", "c2")),
+            "error": random.choice(("", "NONE", "TIMED_OUT")),
+            "duration_us": random.choice((-1, 5, 700)),
+            "count": random.choice((1, 3)),
+            "timestamp_ms": random.randrange(40_000),
+        }
+        for _ in range(count)
+    ]
 
 
-def test_every_rollup_is_a_table_even_without_events(spark: SparkSession, table: Path) -> None:
-    renew_rollups(events(spark), table)
-    assert {name: rows(table, name) for name in ROLLUPS} == {name: [] for name in ROLLUPS}
+def test_rollups_of_parts_equal_those_of_the_whole(spark: SparkSession, tmp_path: Path) -> None:
+    """Repeated and late events included."""
+    random = Random(5)
+    written = some_events(random, 120)
+    in_parts = EventTable(spark, tmp_path / "parts")
+    for first in range(0, len(written), 40):
+        assert in_parts.added(*written[first : first + 40]) == 1, "only the new file is read"
+    at_once = EventTable(spark, tmp_path / "once")
+    at_once.added(*written)
+    for name in ROLLUPS:
+        assert in_parts.rows(name) == at_once.rows(name), name
 
 
-def test_durations_that_were_not_measured_stay_out_of_the_mean(spark: SparkSession, table: Path) -> None:
-    measured = {"count": 4, "duration_us": 400, "max_duration_us": 150}
-    renew_rollups(events(spark, measured, {"count": 6}), table)
-    (row,) = rows(table, "requests")
-    assert (row["requests"], row["mean_us"], row["max_us"], row["request_bytes"]) == (10, 100, 150, 20)
+def test_a_renewal_that_ended_early_is_repeated(table: EventTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.added({"seq": 0})
+    with monkeypatch.context() as patched:
+        patched.setattr(RollupStates, "commit", Mock(side_effect=OSError("disk full")))
+        with pytest.raises(OSError, match="disk full"):
+            table.added({"seq": 1})
+    assert table.added({"seq": 2}) == 2
+    assert [(row["events"], row["requests"]) for row in table.rows("kinds")] == [(3, 3)]
+    assert table.renew() == 0
+    assert {path.name for path in table.states.iterdir()} == {f"{name}-3.parquet" for name in STATES} | {"rollups.json"}
 
 
-def test_a_forwarded_request_is_counted_once_on_the_clients_broker(spark: SparkSession, table: Path) -> None:
-    there = {"kind": "forwarded", "api": "CREATE_TOPICS", "target_node": 2}
-    here = {"kind": "admin", "api": "CREATE_TOPICS", "broker_id": 2, "forwarding_principal": "User:broker"}
-    renew_rollups(events(spark, there, here), table)
-    assert [(row["broker_id"], row["requests"]) for row in rows(table, "requests")] == [(1, 1)]
-    assert [row["target_node"] for row in rows(table, "forwarded")] == [2]
-    assert [row["broker_id"] for row in rows(table, "decided")] == [2]
+def test_lost_states_and_tables_are_made_again(table: EventTable) -> None:
+    table.added({"seq": 0})
+    (table.states / "kinds-1.parquet").unlink()
+    assert table.added({"seq": 1}) == 2
+    shutil.rmtree(rollup_path(table.path, "kinds"))
+    assert table.renew() == 0
+    assert [row["events"] for row in table.rows("kinds")] == [2]
 
 
-def test_a_client_has_the_software_name_of_its_connection(spark: SparkSession, table: Path) -> None:
-    opened = {"kind": "connection_open", "connection_id": "c1", "client_id": "", "client_software": ""}
-    asked = {"connection_id": "c1", "client_software": "librdkafka/2.16.1"}
-    silent = {"connection_id": "c2", "client_software": ""}
-    renew_rollups(events(spark, opened, asked, silent), table)
-    found = {row["client_software"]: (row["client_id"], row["connections"]) for row in rows(table, "clients")}
-    assert found == {"librdkafka/2.16.1": ("shop", 1), "": ("shop", 1)}
-
-
-def test_gaps_are_ranges_per_broker_epoch(spark: SparkSession, table: Path) -> None:
-    written = [{"seq": seq} for seq in (0, 1, 5, 6, 9)] + [{"seq": seq, "broker_epoch": 8} for seq in (0, 1)]
-    renew_rollups(events(spark, *written), table)
-    gaps = sorted((row["broker_epoch"], row["from_seq"], row["to_seq"]) for row in rows(table, "gaps"))
-    assert gaps == [(7, 2, 4), (7, 7, 8)]
-    renew_rollups(events(spark, *({"seq": seq} for seq in range(3))), table)
-    assert rows(table, "gaps") == []
+def test_maintenance_changes_nothing_and_removed_events_leave_the_rollups(table: EventTable) -> None:
+    for seq in range(3):
+        table.added({"seq": seq})
+    table.append({"seq": 3})
+    DeltaTable(str(table.path)).optimize.compact()
+    assert table.renew() == 1
+    assert [row["events"] for row in table.rows("kinds")] == [4]
+    DeltaTable(str(table.path)).delete("seq = 1")
+    table.renew()
+    assert [row["events"] for row in table.rows("kinds")] == [3]
+    assert gaps(table) == [(7, 1, 1)]

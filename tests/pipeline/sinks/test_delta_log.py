@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from signalbox.pipeline.schema_gate import SchemaBreakError
 from signalbox.pipeline.sinks.delta_log import (
+    TableFiles,
     count_rows,
-    data_files,
     ensure_table,
     is_table,
     last_transaction,
@@ -69,9 +70,9 @@ def test_rows_are_counted_and_read(tmp_path: Path) -> None:
     path = tmp_path / "t"
     assert (count_rows(path), last_transaction(path, "app")) == (0, None)
     ensure_table(path, struct(a="long"))
-    assert (count_rows(path), data_files(path), read_table(path).num_rows) == (0, [], 0)
+    assert (count_rows(path), TableFiles(path).all(), read_table(path).num_rows) == (0, [], 0)
     write_deltalake(str(path), pa.table({"a": [1, 2, 3]}), mode="append")
-    assert (count_rows(path), rows_of_newest_commit(path), len(data_files(path))) == (3, 3, 1)
+    assert (count_rows(path), rows_of_newest_commit(path), len(TableFiles(path).all())) == (3, 3, 1)
     assert read_table(path, ["a"]).column("a").to_pylist() == [1, 2, 3]
 
 
@@ -96,3 +97,46 @@ def test_a_new_table_has_partition_columns_and_keeps_them(tmp_path: Path) -> Non
     assert partition_columns(tmp_path / "t") == ("p",)
     ensure_table(tmp_path / "u", struct(a="long"))
     assert partition_columns(tmp_path / "u") == ()
+
+
+def values(files: list[str]) -> list[int]:
+    return sorted(value for file in files for value in pq.read_table(file, partitioning=None).column("a").to_pylist())
+
+
+def test_files_that_were_added_since_a_version(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    ensure_table(path, struct(a="long", day="string"), ["day"])
+    for value in range(4):
+        write_deltalake(str(path), pa.table({"a": [value], "day": ["a b%"]}), mode="append")
+    files = TableFiles(path)
+    assert (files.version, files.added_since(4), len(files.all())) == (4, [], 4)
+    assert values(files.added_since(2) or []) == [2, 3]
+    assert files.added_since(5) is None, "the table was restored to an earlier version"
+
+
+def test_files_that_maintenance_has_rewritten_are_found_until_they_are_vacuumed(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    for value in range(4):
+        write_deltalake(str(path), pa.table({"a": [value]}), mode="append")
+    table = DeltaTable(str(path))
+    table.optimize.compact()
+    write_deltalake(str(path), pa.table({"a": [4]}), mode="append")
+    assert len(TableFiles(path).all()) == 2
+    assert values(TableFiles(path).added_since(1) or []) == [2, 3, 4]
+    table = DeltaTable(str(path))
+    table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+    assert TableFiles(path).added_since(1) is None
+    newest = TableFiles(path).version
+    assert values(TableFiles(path).added_since(newest - 1) or []) == []
+
+
+def test_after_removed_rows_or_with_a_shorter_log_the_whole_table_counts(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    for value in range(3):
+        write_deltalake(str(path), pa.table({"a": [value]}), mode="append")
+    DeltaTable(str(path)).delete("a = 1")
+    assert TableFiles(path).added_since(2) is None
+    assert TableFiles(path).added_since(3) == []
+    DeltaTable(str(path)).create_checkpoint()
+    (path / "_delta_log" / f"{3:020d}.json").unlink()
+    assert TableFiles(path).added_since(2) is None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from signalbox.pipeline.audit.completeness import completeness_findings
-from signalbox.pipeline.audit.rollups import ROLLUPS, rollup_path
+from signalbox.pipeline.audit.rollup_table import ROLLUPS, rollup_path
 from signalbox.pipeline.audit.sequence_check import writer_sequences
 from signalbox.pipeline.sinks.delta_log import count_rows, read_table
 from signalbox.pipeline.table_state import StateFolder, read_state_file

@@ -57,7 +57,7 @@ def audit_shape(ddl: str | None) -> RecordShape:
 
 def _renew(run: TableRun) -> None:
     """Roll-ups of the table's events, the topic's records up to the end of the table, and its records beyond."""
-    renew_rollups(run.rows(), run.good_target.path)
+    renew_rollups(run.good_target.path, run.job.folder.path / "rollups", run.rows_of)
     counted = {
         "topic_records": run.consumed(),
         "unread_records": run.unread(),

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import DeltaTable, Schema, write_deltalake
@@ -95,6 +96,31 @@ def replace_table(path: Path, content: pa.Table) -> None:
     write_deltalake(str(path), content, mode="overwrite", schema_mode="overwrite")
 
 
-def data_files(path: Path) -> list[str]:
-    """The Parquet files that make up the table now."""
-    return DeltaTable(str(path)).file_uris()
+class TableFiles:
+    """The Parquet files of a table at its newest version."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._table = DeltaTable(str(path))
+        self.version = self._table.version()
+        self.table_id = str(self._table.metadata().id)
+
+    def all(self) -> list[str]:
+        """The files that make up the table."""
+        return self._table.file_uris()
+
+    def added_since(self, version: int) -> list[str] | None:
+        """The files with the rows that were added after a version. None: rows were removed, or the log or the files
+        do not go back so far. Files that maintenance has rewritten stay in the folder until they are vacuumed."""
+        added: list[str] = []
+        for number in range(version + 1, self.version + 1):
+            log = self._path / "_delta_log" / f"{number:020d}.json"
+            if not log.is_file():
+                return None
+            actions = [json.loads(line) for line in log.read_text().splitlines()]
+            if any(action["remove"]["dataChange"] for action in actions if "remove" in action):
+                return None
+            changes = [action["add"] for action in actions if "add" in action and action["add"]["dataChange"]]
+            added += [str(self._path / unquote(change["path"])) for change in changes]
+        there = version <= self.version and all(Path(file).is_file() for file in added)
+        return added if there else None

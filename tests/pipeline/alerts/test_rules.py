@@ -52,6 +52,15 @@ def test_brokers_and_listeners_are_remembered_between_batches() -> None:
     assert len(rules.alerts([POSING])) == 1
 
 
+def test_a_restarted_run_knows_brokers_listeners_and_the_misroutes_of_the_last_minute() -> None:
+    rules = AlertRules()
+    rules.recall(["User:broker", "User:ANONYMOUS"], [("CLIENT", "User:alice"), ("CLIENT", "")], [misroute(60)])
+    assert [alert.rule for alert in rules.alerts([POSING, misroute(50, 2_000)])] == [
+        Rule.BROKER_ON_A_PUBLIC_LISTENER,
+        Rule.MISROUTE_STORM,
+    ]
+
+
 def test_brokers_and_public_listeners_can_be_named() -> None:
     assert AlertRules().alerts([POSING]) == []
     settings = RuleSettings(broker_principals=frozenset({"User:broker"}), public_listeners=frozenset({"CLIENT"}))

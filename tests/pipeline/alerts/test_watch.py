@@ -49,3 +49,25 @@ def test_events_of_a_batch_become_alerts(engine: Engine, warehouse: Path, topics
     posing = alerts["broker_principal_on_public_listener"]
     assert (posing["client_address"], posing["seq"]) == ("10.0.0.9", 5)
     assert sum(line.startswith("alert: ") for line in lines) == 2
+
+
+@pytest.mark.spec("P12")
+def test_a_second_run_knows_what_the_first_one_has_read(engine: Engine, warehouse: Path, topics: Topics) -> None:
+    common = {"listener": "CLIENT", "plane": "data", "client_address": "10.0.0.9:4711", "timestamp_ms": 1_000}
+    forwarded = {"kind": AuditKind.ADMIN, "forwarding_principal": "User:broker"}
+    served = {"kind": AuditKind.ROLLUP, "principal": "User:alice"}
+    misrouted = {"kind": AuditKind.MISROUTED, "expected": "c/1", "actual": "c/2", "count": 60}
+    posing = {"kind": AuditKind.ROLLUP, "principal": "User:broker"}
+    events = [AuditEvent(**{**common, **facts}) for facts in (forwarded, served, misrouted, misrouted, posing)]  # type: ignore[arg-type]
+    records = [encode_audit_event(entry, broker_id=1, broker_epoch=5, seq=seq) for seq, entry in enumerate(events)]
+    topic = topics.create("recalled", partitions=1)
+    name = f"alerts-recalled-{engine.profile}"
+    options = AuditOptions(
+        bootstrap_servers=topics.bootstrap, warehouse=warehouse, topic=topic, name="events", alerts_topic=name
+    )
+    for part in (records[:3], records[3:]):
+        topics.fill(topic, part)
+        run_audit(options, engine=engine, say=lambda _: None)
+    alerts = {alert["rule"]: alert for alert in alerts_in(topics.bootstrap, name)}
+    assert set(alerts) == {"broker_principal_on_public_listener", "misroute_storm"}
+    assert alerts["misroute_storm"]["count"] == 120

@@ -2,8 +2,8 @@
 
 `options` are those of TablesOptions. With `kill_at` = {"step", "table", "batch_id"} the whole process group (with the
 JVM) is killed with SIGKILL when that step is reported: a real kill at a chosen time. With `replay` = a file of mended
-values the rejected records are replayed instead, with `backfill` earlier records are added. Prints the result as its
-last line.
+values the rejected records are replayed instead, with `backfill` earlier records are added; with `audit` the options
+are those of AuditOptions. Prints the result as its last line.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from signalbox.pipeline.audit.run import run_audit
 from signalbox.pipeline.commands import TablesOptions, run_tables
 from signalbox.pipeline.events import PipelineEvent
+from signalbox.pipeline.options import AuditOptions
 from signalbox.pipeline.positions.backfill import BackfillResult, run_backfill
 from signalbox.pipeline.rejected.replay import ReplayResult, replay_rejected
 from signalbox.pipeline.tables.run import TablesResult
@@ -24,7 +26,8 @@ from signalbox.pipeline.tables.run import TablesResult
 
 def main(asked: dict[str, Any]) -> None:
     """One run of a table."""
-    options = TablesOptions(**{**asked["options"], "warehouse": Path(asked["options"]["warehouse"])})
+    of_options = AuditOptions if asked.get("audit") else TablesOptions
+    options = of_options(**{**asked["options"], "warehouse": Path(asked["options"]["warehouse"])})
     kill_at = asked.get("kill_at") or {}
 
     def killer(event: PipelineEvent) -> None:
@@ -35,6 +38,10 @@ def main(asked: dict[str, Any]) -> None:
     def say(line: str) -> None:
         print(line, flush=True)
 
+    if isinstance(options, AuditOptions):
+        audit = run_audit(options, listener=killer, say=say)
+        print(json.dumps({"rows": audit.rows, "complete": audit.complete}), flush=True)
+        return
     result: TablesResult | ReplayResult | BackfillResult
     if "replay" in asked:
         result = replay_rejected(options, Path(asked["replay"]), listener=killer, say=say)

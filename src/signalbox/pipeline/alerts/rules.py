@@ -1,7 +1,8 @@
 """The rules: which events of the audit trail become an alert. Pure decisions over grouped events, no Spark, no client.
 
 An alert of the same rule about the same thing is not repeated for `quiet_ms`, so that a storm of events is one alert a
-minute. The windows are in memory: after a restart of the run an alert may come again.
+minute. That is in memory: after a restart of the run an alert may come again. What the events have shown before the
+restart is read from the table (`recall`).
 """
 
 from __future__ import annotations
@@ -103,6 +104,16 @@ class AlertRules:
         for group in ordered:
             self._see(group)
         return [alert for group in ordered for alert in self._of(group)]
+
+    def recall(self, brokers: Iterable[str], users: Iterable[tuple[str, str]], misroutes: Iterable[EventGroup]) -> None:
+        """What an earlier run has seen: principals that forwarded requests, pairs of a listener and a principal that
+        used it, and misroutes, the earliest first."""
+        self._brokers.update(filter(names_someone, brokers))
+        for listener, principal in users:
+            if names_someone(principal):
+                self._users.setdefault(listener, set()).add(principal)
+        for group in misroutes:
+            self._within_window(group)
 
     def _see(self, group: EventGroup) -> None:
         if names_someone(group.forwarding_principal):

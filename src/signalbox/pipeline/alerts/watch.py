@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from signalbox.pipeline.alerts.alert_topic import AlertTopic
 from signalbox.pipeline.alerts.rules import AlertRules, EventGroup
-from signalbox.pipeline.audit.rule_table import ANONYMOUS, RULE_TABLE
+from signalbox.pipeline.audit.rule_table import ANONYMOUS, MISROUTED_KIND, RULE_TABLE, SERVED_KINDS
 
 _MEASURES = ("seq", "count", "first_ms", "last_ms")
 _GROUPED = tuple(field.name for field in fields(EventGroup) if field.name not in _MEASURES)
@@ -32,6 +32,27 @@ def event_groups(events: DataFrame) -> list[EventGroup]:
         F.max("timestamp_ms").alias("last_ms"),
     )
     return [EventGroup(**{name: row[name] for name in (*_GROUPED, *_MEASURES)}) for row in grouped.collect()]
+
+
+def recall(rules: AlertRules, events: DataFrame) -> None:
+    """Gives the rules what they have seen in these events, whose alerts an earlier run has written."""
+
+    def distinct(where: str, *columns: str) -> list[Row]:
+        return events.filter(where).select(*columns).distinct().collect()
+
+    served = f"kind IN {SERVED_KINDS} AND forwarding_principal = ''"
+    newest = F.max("timestamp_ms").alias("newest_ms")
+    (last,) = events.filter(f"kind = '{MISROUTED_KIND}'").agg(newest).collect()
+    misroutes: list[EventGroup] = []
+    if last.newest_ms is not None:
+        from_ms = last.newest_ms - rules.settings.window_ms
+        recent = event_groups(events.filter(f"kind = '{MISROUTED_KIND}' AND timestamp_ms >= {from_ms}"))
+        misroutes = sorted(recent, key=lambda group: group.last_ms)
+    rules.recall(
+        (row.forwarding_principal for row in distinct("forwarding_principal != ''", "forwarding_principal")),
+        ((row.listener, row.principal) for row in distinct(served, "listener", "principal")),
+        misroutes,
+    )
 
 
 def alert_writer(rules: AlertRules, topic: AlertTopic, say: Callable[[str], None]) -> Callable[[DataFrame], None]:

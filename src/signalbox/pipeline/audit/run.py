@@ -13,17 +13,19 @@ from pyspark.sql import DataFrame
 
 from signalbox.pipeline.alerts.alert_topic import AlertTopic
 from signalbox.pipeline.alerts.rules import AlertRules, RuleSettings
-from signalbox.pipeline.alerts.watch import alert_writer
+from signalbox.pipeline.alerts.watch import alert_writer, recall
 from signalbox.pipeline.audit.completeness import completeness_line
 from signalbox.pipeline.audit.event_table import KEPT_COLUMNS, NEWER_SCHEMA, event_ddl
 from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
 from signalbox.pipeline.audit.rollups import renew_rollups
+from signalbox.pipeline.checkpoint_files import batch_end, committed_batches
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
 from signalbox.pipeline.observe.progress import duration_text
 from signalbox.pipeline.open_run import TablePlan, open_run
 from signalbox.pipeline.options import AuditOptions
+from signalbox.pipeline.sinks.delta_log import TableFiles
 from signalbox.pipeline.stream import spark_faults
 from signalbox.pipeline.table_job import RunCounts
 from signalbox.pipeline.table_run import TableRun
@@ -80,13 +82,29 @@ def _meanwhile(run: TableRun, options: AuditOptions) -> Callable[[], None]:
     return renew_when_due
 
 
-def _alerts(options: AuditOptions, name: str, say: Callable[[str], None]) -> Callable[[DataFrame], None]:
+def _alerts(run: TableRun, options: AuditOptions, name: str, say: Callable[[str], None]) -> Callable[[DataFrame], None]:
     topic = AlertTopic(options.bootstrap_servers, librdkafka_settings(options.client_options), name)
     topic.create()
     settings = RuleSettings(
         broker_principals=frozenset(options.broker_principals), public_listeners=frozenset(options.public_listeners)
     )
-    return alert_writer(AlertRules(settings), topic, say)
+    rules = AlertRules(settings)
+    earlier = _rows_of_ended_batches(run)
+    if earlier is not None:
+        recall(rules, earlier)
+    return alert_writer(rules, topic, say)
+
+
+def _rows_of_ended_batches(run: TableRun) -> DataFrame | None:
+    """The rows of the batches whose alerts are written. None: there is none. A batch of which only the rows are
+    written is repeated."""
+    ended = committed_batches(run.job.checkpoint)
+    if not ended:
+        return None
+    rows = run.rows_of(TableFiles(run.good_target.path).all())
+    ends = batch_end(run.job.checkpoint, ended[-1])
+    parts = (f"(partition = {where.rpartition(':')[2]} AND offset < {end})" for where, end in ends.items())
+    return rows.filter(" OR ".join(parts))
 
 
 def _result(run: TableRun, counts: RunCounts, options: AuditOptions) -> AuditResult:
@@ -117,7 +135,7 @@ def run_audit(
     plan = TablePlan(options.name, options.topic, None, lambda _: ddl, audit_shape)
     with spark_faults(), open_run(options, plan, engine, Reporting(say, listener)) as run:
         if options.alerts_topic is not None:
-            run.on_rows = _alerts(options, options.alerts_topic, say)
+            run.on_rows = _alerts(run, options, options.alerts_topic, say)
         counts = run.run(_meanwhile(run, options))
         started = time.monotonic()
         _renew(run)

@@ -60,7 +60,7 @@ wire-diff: $(STAMP)  ## some 700 questions to ours and to Apache Kafka 4.4.0, an
 interop-security: $(STAMP)  ## every security protocol and mechanism with every real client; PAGE=docs/interop.md renews the page
 	$(BIN)/python -m tests.system.interop_security $(PAGE)
 
-pipeline-security: $(STAMP)  ## Spark reads through TLS, client certificates and each login, in both profiles (5 minutes)
+pipeline-security: $(STAMP)  ## Spark reads through TLS, client certificates and each login, from ours and from Apache Kafka 4.4, in both profiles (6 minutes; needs mvn and Java)
 	$(BIN)/python -m pytest tests/system/pipeline/secured_runs.py
 
 pipeline-page: $(STAMP)  ## every command of docs/pipeline.md, in its order (Spark: some minutes)

@@ -178,10 +178,10 @@ class Ours(Side):
 
 
 class Line:
-    """One connection for single requests, one in flight."""
+    """One connection for single requests, one in flight; `source`: the client's own address."""
 
-    def __init__(self, address: Address) -> None:
-        self._sock = socket.create_connection(address, timeout=30)
+    def __init__(self, address: Address, source: str = "") -> None:
+        self._sock = socket.create_connection(address, timeout=30, source_address=(source, 0))
         self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._stream = self._sock.makefile("rb")
 

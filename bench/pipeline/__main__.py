@@ -17,6 +17,7 @@ from bench.pipeline.measurements import (
     Plan,
     row_of_costs,
     row_of_rates,
+    rows_of_alerts,
     rows_of_sources,
 )
 from bench.rounds import Interleaved
@@ -44,6 +45,8 @@ def rows(sides: Interleaved[Side], quick: bool) -> Iterator[Row]:
     yield row_of_rates("records/s, local[2] / local[1], ratio", jars["rate"], one["rate"], 1.25)
     executors = alone.measure(measured.run("executors", JARS), plan.rounds)
     yield row_of_costs("CPU s a million records, two executors / local[1], ratio", executors["cpu"], one["cpu"], 1.2)
+    for profile in (JARS, PYPI):
+        yield from rows_of_alerts(profile)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from bench.kafka.measurements import Figures
 from bench.kafka.sides import Side
+from bench.pipeline.alert_times import alert_seconds
 from bench.pipeline.records import PARTITIONS, fill
 from bench.processes import work_folder
 from bench.rounds import Rounds
-from bench.table import Row, Spread, absolute_at_least
+from bench.table import Row, Spread, absolute, absolute_at_least
 
 TOPIC = "records"
 JARS, PYPI = "jars", "pypi"
@@ -87,6 +88,14 @@ def rows_of_sources(found: Mapping[str, Rounds], profile: str) -> Iterator[Row]:
     yield found["rate"].row(f"{profile}: topic to Delta, thousand records/s", 1.0, higher_is_better=True)
     yield found["cpu"].row(f"{profile}: Spark, CPU s a million records", None)
     yield found["nodes"].row(f"{profile}: brokers, CPU s a million records", None)
+
+
+def rows_of_alerts(profile: str) -> Iterator[Row]:
+    """An alert of a continuous audit run: how long after the request that caused it."""
+    with tempfile.TemporaryDirectory(dir=work_folder()) as folder:
+        times = alert_seconds(Path(folder), profile)
+    yield absolute(f"{profile}: alert after a rejected request, median, s", statistics.median(times), None)
+    yield absolute(f"{profile}: alert after a rejected request, longest of {len(times)}, s", max(times), 5.0)
 
 
 def row_of_rates(metric: str, rate: Rounds, other: Rounds, bound: float) -> Row:

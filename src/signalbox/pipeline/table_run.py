@@ -40,8 +40,8 @@ WAITING_EVENT_SECONDS = 5.0
 
 
 class TableRun:
-    """A run in progress, and its counts. `on_rows` receives the good rows of each batch of a table with a schema, after
-    they are committed and before the batch ends: again if a batch is repeated."""
+    """A run in progress, and its counts. `on_rows` receives the good rows of each batch of a table with a schema before
+    they are committed, since a commit may take seconds: again if a batch is repeated."""
 
     def __init__(
         self, job: TableJob, options: RunOptions, engine: Engine, client: TopicClient, listener: EventListener
@@ -182,10 +182,10 @@ class TableRun:
             counted = frame.agg(F.count("*"), F.count_if(~F.col("_good"))).collect()[0]
             total, dead = int(counted[0]), int(counted[1])
             self._report(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
-            kept_aside = self._commit(dead_rows(frame, shape), self.dead_target, stamp) if dead else 0
-            rows = self._commit(good_rows(frame, shape), self.good_target, stamp)
             if self.on_rows is not None:
                 self.on_rows(good_rows(frame, shape))
+            kept_aside = self._commit(dead_rows(frame, shape), self.dead_target, stamp) if dead else 0
+            rows = self._commit(good_rows(frame, shape), self.good_target, stamp)
             return rows, kept_aside or 0
         finally:
             frame.unpersist()

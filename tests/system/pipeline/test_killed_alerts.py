@@ -67,12 +67,12 @@ def test_no_alert_is_lost_whenever_the_driver_is_killed(topics: Topics, tmp_path
             "spark.executor.extraJavaOptions": " ".join(QUICK_JAVA),
         },
     }
-    # The rows are in the table and the alert is not written yet; then it is written, and the batch has not ended.
-    for number, killed in enumerate(({"step": "table_committed", "table": "events"}, {"step": "batch_done"})):
-        where = {**killed, "batch_id": number + 1}
-        driver = Driver(tmp_path / f"{number}.log", options, where, instead={"audit": True})
+    # The alert of batch 1 is not written yet; then the alert and the rows of batch 2 are, and the batch has not ended.
+    for batch_id, step, rows in ((1, "batch_read", PER_BATCH), (2, "table_committed", 3 * PER_BATCH)):
+        killed_at = {"step": step, "batch_id": batch_id}
+        driver = Driver(tmp_path / f"{batch_id}.log", options, killed_at, instead={"audit": True})
         assert driver.wait() == -9, driver.output()[-3000:]
-        assert count_rows(tmp_path / "warehouse" / "events") == PER_BATCH * (number + 2)
+        assert count_rows(tmp_path / "warehouse" / "events") == rows
     result = Driver(tmp_path / "end.log", options, instead={"audit": True}).result()
     assert result["complete"], read_figures(tmp_path / "warehouse", "events")["completeness"]
     alerts = alerts_in(topics.bootstrap, "alerts-of-killed-runs")

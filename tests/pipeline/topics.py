@@ -22,17 +22,18 @@ class Topics:
         self._replicas = replicas
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
-    def create(self, prefix: str, partitions: int = 2) -> str:
+    def create(self, prefix: str, partitions: int = 2, **configs: str) -> str:
         """A topic with an unused name, ready to be read."""
         name = f"{prefix}-{next(_numbers)}"
-        self.create_named(name, partitions)
+        self.create_named(name, partitions, **configs)
         return name
 
-    def create_named(self, name: str, partitions: int = 2) -> None:
+    def create_named(self, name: str, partitions: int = 2, **configs: str) -> None:
         """A topic with this name."""
         deadline = time.monotonic() + 30
         while True:
-            (created,) = self._admin.create_topics([NewTopic(name, partitions, self._replicas)]).values()
+            topic = NewTopic(name, partitions, self._replicas, config=configs)
+            (created,) = self._admin.create_topics([topic]).values()
             try:
                 created.result(30)
                 break
@@ -88,6 +89,19 @@ class Topics:
                 on_delivery=lambda error, _: failures.append(error) if error else None,
             )
             producer.poll(0)
+        producer.flush(60)
+        assert failures == []
+
+    def fill_at(self, name: str, value: bytes, time_ms: int) -> None:
+        """Appends a record with this timestamp."""
+        failures: list[Any] = []
+        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, "acks": "all"})
+        producer.produce(
+            name,
+            value,
+            timestamp=time_ms,
+            on_delivery=lambda error, _: failures.append(error) if error else None,
+        )
         producer.flush(60)
         assert failures == []
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import os
 import select
 import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -26,20 +27,21 @@ _PASSED, _FAILED, _NO_CHANGE = 0, 1, 77
 _OPTIONS = [*OPTIONS, "-x", "--assert=plain"]
 _SHORTEST_TIMEOUT_S, _TIMEOUT_FACTOR = 10.0, 5.0
 _FIRST_TIMEOUT_S = 300.0
+_SHOWN_LINES = 12
 _RAN_NO_TEST = (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 @dataclass(frozen=True)
 class FileResult:
     """`untested`: how many of the survivors no test runs; `unchanged`: how many of the drawn mutants change no code
-    that can be replaced; `failing`: tests that fail without a mutant, which are not used."""
+    that can be replaced; `failing`: tests that fail without a mutant, which are not used, with the reasons."""
 
     source: str
     drawn: int
     survivors: list[Mutant]
     untested: int = 0
     unchanged: int = 0
-    failing: frozenset[str] = frozenset()
+    failing: Mapping[str, str] = field(default_factory=dict)  # test → reason
 
 
 def run_file(
@@ -92,12 +94,13 @@ class _Runner:
         self._seconds = seconds
         self._shortest_timeout_s = shortest_timeout_s
 
-    def failing(self, tests: Sequence[str]) -> frozenset[str]:
-        """The tests that fail without a mutant; all, if pytest does not come to its end."""
+    def failing(self, tests: Sequence[str]) -> dict[str, str]:
+        """The tests that fail without a mutant, with the reason; all, if pytest does not come to its end."""
         file = self._temporary.with_name("failing")
-        file.write_text("\n".join(tests))
+        file.write_text(json.dumps(dict.fromkeys(tests, "pytest did not end")))
         self._fork(tests, lambda: True, _FIRST_TIMEOUT_S, ["--maxfail=0"], [_Failures(file)])
-        return frozenset(file.read_text().split())
+        failed: dict[str, str] = json.loads(file.read_text())
+        return failed
 
     def run(self, tests: Sequence[str], change: Callable[[], bool]) -> int:
         """pytest's exit code after `change`, or _NO_CHANGE."""
@@ -125,18 +128,19 @@ class _Runner:
 
 
 class _Failures:
-    """A pytest plugin that writes the tests that failed to a file, at the end."""
+    """A pytest plugin that writes the tests that failed, and the last lines of their reports, to a file at the end."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._failed: set[str] = set()
+        self._failed: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self._failed.add(report.nodeid.partition("[")[0])
+            reason = "\n".join(report.longreprtext.splitlines()[-_SHOWN_LINES:])
+            self._failed[report.nodeid.partition("[")[0]] = reason
 
     def pytest_sessionfinish(self) -> None:
-        self._file.write_text("\n".join(self._failed))
+        self._file.write_text(json.dumps(self._failed))
 
 
 def _in_fork(function: Callable[[], int], timeout_s: float) -> int:

@@ -41,7 +41,7 @@ class Score:
         self.drawn = 0
         self.untested = 0
         self.unchanged = 0
-        self.failing: set[str] = set()
+        self.failing: dict[str, str] = {}
         self.equivalent: list[Mutant] = []
         self.survivors: list[Mutant] = []
 
@@ -72,8 +72,9 @@ class Score:
         for mutant in sorted(self.survivors, key=lambda each: (each.path, each.line)):
             yield f"{mutant.path}:{mutant.line} {mutant.function}"
             yield from (f"    {line}" for line in mutant.change.splitlines())
-        for test in sorted(self.failing):
-            yield f"{test} fails without a mutant and was not used"
+        for test, reason in sorted(self.failing.items()):
+            yield f"{test} fails without a mutant and was not used:"
+            yield from (f"    {line}" for line in reason.splitlines())
         killed = self.drawn - self.unchanged - len(self.equivalent) - len(self.survivors)
         yield (
             f"{self.drawn} mutants: {killed} killed, {len(self.survivors)} not killed "

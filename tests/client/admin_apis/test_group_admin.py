@@ -112,6 +112,10 @@ def test_groups_are_deleted_one_by_one() -> None:
     with_admin(test)
 
 
+def asked_topics(request: Any) -> Any:
+    return request.groups[0].topics if request.groups else request.topics
+
+
 @pytest.mark.parametrize("version", [7, 9, 10])
 def test_committed_offsets_at_old_and_new_brokers(version: int) -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
@@ -137,6 +141,10 @@ def test_committed_offsets_at_old_and_new_brokers(version: int) -> None:
         broker.scripts[ApiKey.OFFSET_FETCH] = answer
         found = await admin.committed_offsets("g")
         assert found == {TopicPartition("t", 0): CommittedOffset(5, -1, "")}
+        assert asked_topics(broker.seen(ApiKey.OFFSET_FETCH)[-1]) is None
+        assert await admin.committed_offsets("g", partitions=[*found, TopicPartition("t", 1)]) == found
+        (topic,) = asked_topics(broker.seen(ApiKey.OFFSET_FETCH)[-1])
+        assert (topic.name, topic.partition_indexes) == ("t", [0, 1])
 
     with_admin(test)
 

@@ -97,7 +97,11 @@ class Loop:
         assert await values(client, self.sink, 2) == [
             [b"%d" % number for number in range(_RECORDS) if number % 2 == index] for index in (0, 1)
         ]
-        committed = await AdminClient(client).committed_offsets(f"copy-{self.sink}", require_stable=True)
+        partitions = [TopicPartition(self.source, index) for index in (0, 1)]
+        committed = await AdminClient(client).committed_offsets(
+            f"copy-{self.sink}", partitions=partitions, require_stable=True
+        )
+        assert [*committed] == partitions
         assert {row.offset for row in committed.values()} == {_RECORDS // 2}
 
 

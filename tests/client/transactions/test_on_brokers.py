@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -149,16 +150,16 @@ def test_offsets_are_committed_with_the_transaction_or_not_at_all(both_versions:
     async def test() -> None:
         group, partition = ConsumerGroupMetadata(topic), TopicPartition(topic, 0)
         async with client_of(both_versions.bootstrap_servers, **{topic: 1}) as client:
-            admin = AdminClient(client)
+            asked = partial(AdminClient(client).committed_offsets, partitions=[partition], require_stable=True)
             async with producer_of(client, topic) as producer:
                 await producer.init_transactions()
                 async with producer.transaction():
                     await producer.send_offsets_to_transaction({partition: 7}, group)
-                assert (await admin.committed_offsets(topic, require_stable=True))[partition].offset == 7
+                assert (await asked(topic))[partition].offset == 7
                 producer.begin_transaction()
                 await producer.send_offsets_to_transaction({partition: 9}, group)
                 await producer.abort_transaction()
-                assert (await admin.committed_offsets(topic, require_stable=True))[partition].offset == 7
+                assert (await asked(topic))[partition].offset == 7
 
     asyncio.run(test())
 

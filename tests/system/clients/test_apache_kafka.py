@@ -179,7 +179,7 @@ def test_transactions_are_committed_aborted_and_fenced(kafka: ApacheCluster, rel
                 await second.send("copied", b"of the second", partition=1)
             with pytest.raises(ProducerFenced):
                 await first.commit_transaction()
-        assert (await admin.committed_offsets("copying", require_stable=True))[source].offset == 4
+        assert (await admin.committed_offsets("copying", partitions=[source], require_stable=True))[source].offset == 4
         consumer = Consumer(client, replace(FETCH, isolation_level="read_committed"))
         await consumer.assign({TopicPartition("copied", index): EARLIEST for index in (0, 1)})
         read: list[Any] = []

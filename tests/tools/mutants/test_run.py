@@ -28,6 +28,7 @@ except TestsFailed as error:
 else:
     changes = [each.change for each in result.survivors if each.line == 2]
     print(result.drawn, result.untested, result.unchanged, changes, *result.failing)
+    assert all("assert" in reason for reason in result.failing.values()), result.failing
 """
 
 

@@ -57,9 +57,11 @@ def test_too_few_killed_or_too_many_equivalents_are_not_enough() -> None:
 
 def test_a_test_that_fails_without_a_mutant_is_no_success() -> None:
     score = scored(drawn=100, alive=1)
-    score.add(FileResult("b.py", 1, [], failing=frozenset(["tests/test_b.py::test_it"])))
+    score.add(FileResult("b.py", 1, [], failing={"tests/test_b.py::test_it": "E  one\nE  two"}))
     assert not score.is_enough()
-    assert "tests/test_b.py::test_it fails without a mutant and was not used" in list(score.lines())
+    lines = list(score.lines())
+    at = lines.index("tests/test_b.py::test_it fails without a mutant and was not used:")
+    assert lines[at + 1 : at + 3] == ["    E  one", "    E  two"]
 
 
 def test_survivors_are_listed_with_their_place() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,17 +120,34 @@ class GroupAdmin(AdminCall):
         return results
 
     async def committed_offsets(
-        self, group_id: str, *, require_stable: bool = False, timeout_ms: float | None = None
+        self,
+        group_id: str,
+        *,
+        partitions: Iterable[TopicPartition] | None = None,
+        require_stable: bool = False,
+        timeout_ms: float | None = None,
     ) -> dict[TopicPartition, CommittedOffset]:
-        """Every offset that a group has committed; with `require_stable` the call waits for open transactions that
-        commit offsets (KIP-447)."""
+        """Every offset that a group has committed, or those of some partitions. With `require_stable` the call waits
+        for open transactions that commit offsets (KIP-447): of partitions without an earlier offset only if they are
+        in `partitions`."""
+        indexes: dict[str, list[int]] | None = None if partitions is None else {}
+        for each in partitions or ():
+            assert indexes is not None
+            indexes.setdefault(each.topic, []).append(each.partition)
+
+        def named(kind: Any) -> list[Any] | None:
+            if indexes is None:
+                return None
+            return [kind(name=topic, partition_indexes=found) for topic, found in indexes.items()]
 
         def build(connection: ClientConnection) -> Any:
-            request = OffsetFetchRequest()
-            if connection.version_for(request, max_version=9) < 8:
-                return OffsetFetchRequest(group_id=group_id, topics=None, require_stable=require_stable)
-            group = OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group_id, topics=None)
-            return OffsetFetchRequest(groups=[group], require_stable=require_stable)
+            request = OffsetFetchRequest
+            if connection.version_for(request(), max_version=9) < 8:
+                topics = named(request.OffsetFetchRequestTopic)
+                return request(group_id=group_id, topics=topics, require_stable=require_stable)
+            topics = named(request.OffsetFetchRequestTopics)
+            group = request.OffsetFetchRequestGroup(group_id=group_id, topics=topics)
+            return request(groups=[group], require_stable=require_stable)
 
         async def attempt(node_id: int, remaining_ms: float) -> tuple[int, dict[TopicPartition, CommittedOffset]]:
             response = await self._coordinator_asked(node_id, build, remaining_ms, max_version=9)

@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from signalbox.cli.demo.stage import Check, Stage
+from tests.pipeline.report.sample import figures, forward, rejection
 
 FACTS: dict[str, Any] = {
     "control_latency_ms": {
@@ -35,26 +36,14 @@ FACTS: dict[str, Any] = {
     },
     "profile": "delta",
 }
-TOTALS = {"forwarded": 123_456, "rejected": 2, "misrouted": 3}
-_LISTS: dict[str, list[dict[str, Any]]] = {
-    "requests": [
-        {
-            "broker_id": 2147483647,
-            "listener": "REPLICATION",
-            "client_id": "a-client-with-a-very-long-name-0123456789-0123456789-0123456789",
-            "principal": "User:CN=broker-1.kafka.example.org,OU=platform,O=Example,C=NO",
-            "api": "INIT_PRODUCER_ID",
-            "requests": 1_234_567,
-            "errors": 0,
-        }
-    ],
-    "forwarded": [{"broker_id": 1, "api": "ALTER_PARTITION", "client_id": "demo-admin", "p50_us": 1.5, "p99_us": 4e6}],
-    "rejected": [
-        {"broker_id": 1, "plane": "control", "api": "METADATA", "reason": "API not on this plane", "requests": 1}
-    ],
-    "misrouted": [],
+_LONG = {
+    "broker_id": 2147483647,
+    "listener": "REPLICATION",
+    "client_id": "a-client-with-a-very-long-name-0123456789-0123456789-0123456789",
+    "principal": "User:CN=broker-1.kafka.example.org,OU=platform,O=Example,C=NO",
+    "api": "INIT_PRODUCER_ID",
+    "requests": 1_234_567,
 }
-_SEQUENCE = {"broker_id": 2, "broker_epoch": 1234, "gaps": [[3, 4], [8, 8]], "whole": False, "duplicates": 0}
 
 
 def stage_of(folder: Path, **facts: Any) -> Stage:
@@ -68,9 +57,5 @@ def stage_of(folder: Path, **facts: Any) -> Stage:
 
 def figures_of(**lists: Any) -> dict[str, Any]:
     """The figures of the audit trail; `lists` replaces some of them."""
-    completeness = {
-        "table_rows": 7,
-        "missing_events": 3,
-        "brokers": [_SEQUENCE, {**_SEQUENCE, "gaps": [], "whole": True}],
-    }
-    return {**_LISTS, "totals": TOTALS, "completeness": completeness, **lists}
+    known = figures(forwarded=[{**forward(), **_LONG}], rejected=[rejection("control")])
+    return {**known, "requests": [{**known["requests"][0], **_LONG}], **lists}

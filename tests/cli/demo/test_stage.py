@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.cli.demo.stage import CheckFailed, Stage, StepFailed
+from signalbox.cli.demo.stage import CheckFailed, Stage, StepFailed, counted, listing
 from signalbox.client.connection.connection import connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address
@@ -85,3 +85,13 @@ def test_a_failed_client_ends_the_demo_with_the_step_and_the_reason(
     monkeypatch.setitem(stage.cluster.brokers[2].ready, "metrics", stage.cluster.brokers[2].ready["metrics"])
     with pytest.raises(StepFailed, match=f"Somewhere: .*{reason}"), stage.step("Somewhere"):
         failing(stage)
+
+
+def test_one_and_many() -> None:
+    assert [counted(number, "time") for number in (0, 1, 2000)] == ["0 times", "1 time", "2,000 times"]
+    assert counted(2, "entry", "entries") == "2 entries"
+
+
+def test_lists() -> None:
+    assert listing({"b", "a"}) == "a, b"
+    assert listing([]) == "none"

@@ -16,6 +16,7 @@ def figures(**changes: Any) -> dict[str, Any]:
         "version": 1,
         "completeness": {
             "complete": True, "findings": [], "topic_records": 9, "unread_records": 0, "table_rows": 9, "dead_rows": 0,
+            "missing_events": 0, "duplicate_events": 0,
             "brokers": [{**broker, "gaps": [], "missing": 0, "duplicates": 0, "whole": True}],
         },
         "kinds": [],

@@ -1,6 +1,6 @@
 """Two small charts as SVG text: horizontal bars, and dots on a logarithmic line with their quantiles.
 
-Colors are the classes of the style sheet (`STYLE` in `page_parts.py`). The drawing is 640 units wide, so that its text
+Colors are the classes of the style sheet (`_STYLE` in `page.py`). The drawing is 640 units wide, so that its text
 can be read on a telephone.
 """
 

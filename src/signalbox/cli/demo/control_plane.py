@@ -9,8 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from signalbox.cli.demo.stage import Stage
-from signalbox.cli.demo.wording import counted, listing
+from signalbox.cli.demo.stage import Stage, counted, listing
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_response_header, encode_request_header
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

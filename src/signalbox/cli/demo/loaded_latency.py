@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from signalbox.cli.demo.charts import MOST_DOTS, quantile
-from signalbox.cli.demo.wording import counted
+from signalbox.cli.demo.stage import counted
 
 
 @dataclass(frozen=True, slots=True)

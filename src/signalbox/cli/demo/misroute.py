@@ -12,8 +12,7 @@ import asyncio
 import time
 from contextlib import suppress
 
-from signalbox.cli.demo.stage import Stage
-from signalbox.cli.demo.wording import counted
+from signalbox.cli.demo.stage import Stage, counted
 from signalbox.client.admin_apis.topic_admin import NewTopic, TopicAdmin
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient

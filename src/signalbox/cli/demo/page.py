@@ -16,24 +16,32 @@ from signalbox import __version__
 from signalbox.cli.demo.charts import bars, quantile_dots
 from signalbox.cli.demo.failover_timeline import BIN_S, failover_timeline
 from signalbox.cli.demo.loaded_latency import latency_caption, recorded_caption, recorded_rows
-from signalbox.cli.demo.page_parts import PASSED, STYLE, csv_link, definitions, figure, section, table, tiles
-from signalbox.cli.demo.stage import Stage
+from signalbox.cli.demo.stage import Stage, counted
 from signalbox.cli.demo.swap_picture import swap_caption, swap_picture
-from signalbox.cli.demo.wording import counted
+from signalbox.common.report_style import REPORT_STYLE
+from signalbox.pipeline.report.page import AUDIT_STYLE, report_sections
+from signalbox.pipeline.report.parts import PASSED, definitions, figure, section, table, tiles
 
-_SHOWN_REQUESTS = 18
 _LOADED = re.compile(r"\s(?:src=|href=(?!'data:))|url\(|<script")  # links to what is inside the page load nothing
 _PACKAGES = ("pyspark", "deltalake", "confluent-kafka", "kafka-python")
+_STYLE = f"""{REPORT_STYLE}{AUDIT_STYLE}
+.pass {{ color: var(--good); font-weight: 600; }}
+dl {{ display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: 0 0 1.5rem; font-size: .88rem; }}
+dt {{ color: var(--soft); }} dd {{ margin: 0; }}
+@media (min-width: 60.01rem) {{ .tiles {{ grid-template-columns: repeat(4, 1fr); }} }}
+.band {{ fill: var(--band); }} .box {{ fill: var(--card); stroke: var(--soft); }} .grid {{ stroke: var(--line); }}
+.path {{ stroke: var(--soft); stroke-dasharray: 5 5; }} .swapped {{ stroke: var(--warm); stroke-width: 2.5; }}
+"""
 
 
 def write_page(stage: Stage, figures: dict[str, Any]) -> Path:
     """Writes the page into the demo's folder."""
     page = stage.folder / "report.html"
-    components = [*_header(stage, figures), *_pictures(stage), *_audit_tables(figures), *_checks(stage)]
+    components = [*_header(stage, figures), *_pictures(stage), *_audit_trail(figures), *_checks(stage)]
     page.write_text(
         "<!doctype html><html lang='en'><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>Signalbox demo</title>"
-        f"<style>{STYLE}</style>" + "\n".join(components) + "</html>\n",
+        f"<style>{_STYLE}</style>" + "\n".join(components) + "</html>\n",
         encoding="utf-8",
     )
     return page
@@ -122,38 +130,9 @@ def _pictures(stage: Stage) -> list[str]:
     ]
 
 
-def _audit_tables(figures: dict[str, Any]) -> list[str]:
-    return [
-        *section(
-            "Requests",
-            f"Which client sent what on which listener, from the audit table: the {_SHOWN_REQUESTS} most frequent.",
-        ),
-        table(
-            figures["requests"][:_SHOWN_REQUESTS],
-            ("broker_id", "listener", "client_id", "principal", "api", "requests", "errors"),
-        ),
-        csv_link("requests.csv", figures["requests"]),
-        *section(
-            "Forwarded to the controller",
-            "Changes that reached another broker than the active controller; only the controller writes metadata.",
-        ),
-        table(figures["forwarded"], ("broker_id", "api", "client_id", "principal", "requests", "p50_us", "p99_us")),
-        csv_link("forwarded.csv", figures["forwarded"]),
-        *section(
-            "Rejected",
-            "Requests that a listener or plane does not take, and requests that were denied; none had an effect.",
-        ),
-        table(figures["rejected"], ("broker_id", "listener", "plane", "api", "client_id", "reason", "requests")),
-        csv_link("rejected.csv", figures["rejected"]),
-        *section("Misrouted", "Connections that meant another node, while two addresses were swapped."),
-        table(figures["misrouted"], ("broker_id", "listener", "expected", "actual", "requests")),
-        csv_link("misrouted.csv", figures["misrouted"]),
-        *section(
-            "Audit trail completeness",
-            "One row for each start of a broker: its events are numbered from 0, so a lost event would be a gap.",
-        ),
-        table(figures["completeness"]["brokers"]),
-    ]
+def _audit_trail(figures: dict[str, Any]) -> list[str]:
+    meaning = "What the brokers recorded of all this, from the tables alone: the page of signalbox pipeline report."
+    return [*section("Audit trail", meaning), *report_sections(figures)]
 
 
 def _checks(stage: Stage) -> list[str]:

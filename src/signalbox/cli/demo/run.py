@@ -21,9 +21,8 @@ from signalbox.cli.demo.forwarding import create_through_another_broker
 from signalbox.cli.demo.misroute import swap_addresses
 from signalbox.cli.demo.page import page_faults, write_page
 from signalbox.cli.demo.records import produce_flights, read_back
-from signalbox.cli.demo.stage import Stage
+from signalbox.cli.demo.stage import Stage, listing
 from signalbox.cli.demo.tables import make_tables
-from signalbox.cli.demo.wording import listing
 from signalbox.pipeline.commands import OptionError
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread

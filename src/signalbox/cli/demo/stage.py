@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,3 +96,13 @@ def _client_errors() -> tuple[type[Exception], ...]:
     from kafka.errors import KafkaError as KafkaPythonError
 
     return OSError, ClientFailure, KafkaError, KafkaException, KafkaPythonError
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`1 request`, `2,000 requests`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listing(values: Iterable[Any]) -> str:
+    """Values in order, comma-separated; `none` without any."""
+    return ", ".join(sorted(map(str, values))) or "none"

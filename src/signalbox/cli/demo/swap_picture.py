@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from signalbox.cli.demo.charts import WIDTH
-from signalbox.cli.demo.wording import counted
+from signalbox.cli.demo.stage import counted
 
 _ROWS = (36, 166)
 _BOX = 68  # height

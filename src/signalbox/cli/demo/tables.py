@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from signalbox.cli.demo.flights import COLUMNS, FLIGHTS, SCHEMA, TOPIC, Flights
-from signalbox.cli.demo.stage import Stage
-from signalbox.cli.demo.wording import counted
+from signalbox.cli.demo.stage import Stage, counted
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.pipeline import commands
 

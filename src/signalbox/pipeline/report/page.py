@@ -13,16 +13,18 @@ from typing import Any
 from signalbox import __version__
 from signalbox.common.report_style import REPORT_STYLE
 from signalbox.pipeline.report.anomalies import Anomaly, anomalies
+from signalbox.pipeline.report.parts import csv_link, figure, section, table, tiles
 from signalbox.pipeline.report.pictures import bar_picture, latency_picture, talk_picture
 
 SHOWN_ROWS = 20
 
-_STYLE = f"""{REPORT_STYLE}
-.result {{ border-left: .3rem solid var(--good); padding: .3rem .8rem; background: var(--card); }}
-.result.bad {{ border-color: var(--warm); }}
-svg .link {{ stroke: var(--accent); stroke-opacity: .45; }} svg .line {{ fill: none; stroke-width: 1.5; }}
-.accent-line {{ stroke: var(--accent); }} .warm-line {{ stroke: var(--warm); }} .soft-line {{ stroke: var(--soft); }}
-li.error::marker {{ content: "\\2716  "; color: var(--warm); }} li.warning::marker {{ content: "\\26A0  "; }}
+AUDIT_STYLE = """
+a { color: var(--accent); } p.csv { margin: -.6rem 0 1rem; font-size: .85rem; }
+.result { border-left: .3rem solid var(--good); padding: .3rem .8rem; background: var(--card); }
+.result.bad { border-color: var(--warm); }
+svg .link { stroke: var(--accent); stroke-opacity: .45; } svg .line { fill: none; stroke-width: 1.5; }
+.accent-line { stroke: var(--accent); } .warm-line { stroke: var(--warm); } .soft-line { stroke: var(--soft); }
+li.error::marker { content: "\\2716  "; color: var(--warm); } li.warning::marker { content: "\\26A0  "; }
 """
 
 _TABLES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
@@ -39,6 +41,7 @@ _TABLES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("Clients", "Software that connected, the latest first.", "clients",
      ("client_software", "client_id", "principal", "listener", "connections")),
 )  # fmt: skip
+_COUNTED = ("requests", "forwarded", "rejected", "denied", "misrouted", "connections")
 
 
 def report_document(figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,31 +51,40 @@ def report_document(figures: Mapping[str, Any]) -> dict[str, Any]:
 
 def report_page(figures: Mapping[str, Any], warehouse: str) -> str:
     """The report as HTML."""
-    components = [
+    return (
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>Audit trail of {escape(warehouse)}</title><style>{REPORT_STYLE}{AUDIT_STYLE}</style></head><body>"
+        f"<h1>Audit trail</h1><p class='soft'>{escape(_provenance(figures['totals'], warehouse))}</p>"
+        + "\n".join(report_sections(figures))
+        + "</body></html>\n"
+    )
+
+
+def report_sections(figures: Mapping[str, Any]) -> list[str]:
+    """The report without its head, for a page with these styles: REPORT_STYLE and AUDIT_STYLE."""
+    return [
         _result(figures["completeness"]),
-        _tiles(figures),
-        _anomalies(anomalies(figures)),
-        _section("Who talks to whom", "The clients with most requests, and the brokers with their listeners."),
-        _figure(talk_picture(figures["requests"]), figures["requests"]),
-        _section("Latency over time", "Mean of ten seconds, on a logarithmic axis."),
-        _figure(latency_picture(figures["latency"]), figures["latency"]),
-        _section("Misroutes by pair", "What was expected, and what was reached."),
-        _figure(bar_picture(_pairs(figures["misrouted"])), figures["misrouted"]),
-        *(_section(title, meaning) + _table(figures[name], columns) for title, meaning, name, columns in _TABLES),
-        _section("Brokers of the audit trail", "One row for each start of a broker: its events are numbered from 0."),
-        _table(
+        tiles((f"{figures['totals'][name]:,}", name) for name in _COUNTED),
+        *_anomalies(anomalies(figures)),
+        *section("Who talks to whom", "The clients with most requests, and the brokers with their listeners."),
+        _picture(talk_picture(figures["requests"]), figures["requests"]),
+        *section("Latency over time", "Mean of ten seconds, on a logarithmic axis."),
+        _picture(latency_picture(figures["latency"]), figures["latency"]),
+        *section("Misroutes by pair", "What was expected, and what was reached."),
+        _picture(bar_picture(_pairs(figures["misrouted"])), figures["misrouted"]),
+        *(part for title, meaning, name, columns in _TABLES for part in _list(title, meaning, name, columns, figures)),
+        *section("Brokers of the audit trail", "One row for each start of a broker: its events are numbered from 0."),
+        table(
             figures["completeness"]["brokers"],
             ("broker_id", "broker_epoch", "events", "first_seq", "last_seq", "missing", "duplicates"),
         ),
     ]
-    return (
-        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>Audit trail of {escape(warehouse)}</title><style>{_STYLE}</style></head><body>"
-        f"<h1>Audit trail</h1><p class='soft'>{escape(_provenance(figures['totals'], warehouse))}</p>"
-        + "\n".join(components)
-        + "</body></html>\n"
-    )
+
+
+def _list(title: str, meaning: str, name: str, columns: Sequence[str], figures: Mapping[str, Any]) -> tuple[str, ...]:
+    rows = figures[name]
+    return (*section(title, meaning), table(rows[:SHOWN_ROWS], columns), csv_link(f"{name}.csv", rows))
 
 
 def _provenance(totals: Mapping[str, Any], warehouse: str) -> str:
@@ -93,53 +105,20 @@ def _result(completeness: Mapping[str, Any]) -> str:
     return f"<div class='result bad'><b>Not complete.</b> Every other figure may be too low.<ul>{findings}</ul></div>"
 
 
-def _tiles(figures: Mapping[str, Any]) -> str:
-    totals = figures["totals"]
-    names = ("requests", "forwarded", "rejected", "denied", "misrouted", "connections")
-    tiles = "".join(f"<div class='tile'><b>{totals[name]:,}</b><span>{name}</span></div>" for name in names)
-    return f"<div class='tiles'>{tiles}</div>"
-
-
-def _anomalies(found: Sequence[Anomaly]) -> str:
+def _anomalies(found: Sequence[Anomaly]) -> tuple[str, ...]:
     items = "".join(
         f"<li class='{anomaly.severity}'><b>{escape(anomaly.rule)}</b>: {escape(anomaly.text)}</li>"
         for anomaly in found[:SHOWN_ROWS]
     )
     more = len(found) - SHOWN_ROWS
     rest = f"<p class='soft'>{more:,} more are in the report of --json.</p>" if more > 0 else ""
-    return _section("Anomalies", f"{len(found)} found." if found else "None found.") + f"<ul>{items}</ul>{rest}"
+    meaning = f"{len(found)} found." if found else "None found."
+    return (*section("Anomalies", meaning), f"<ul>{items}</ul>{rest}")
 
 
 def _pairs(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, float]]:
     return [(f"{row['expected']} → {row['actual']}", row["requests"]) for row in rows[:SHOWN_ROWS]]
 
 
-def _section(title: str, meaning: str) -> str:
-    return f"<h2>{escape(title)}</h2><p class='soft'>{escape(meaning)}</p>"
-
-
-def _figure(picture: str, rows: Sequence[Any]) -> str:
-    return f"<figure>{picture}</figure>" if rows else "<p class='soft'>None.</p>"
-
-
-def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    if not rows:
-        return "<p class='soft'>None.</p>"
-    numbers = {name for name in columns if isinstance(rows[0].get(name), int | float)}
-
-    def cell(tag: str, name: str, text: str) -> str:
-        label = f" data-name='{name.replace('_', ' ')}'" if tag == "td" else ""
-        return f"<{tag}{label}{' class=n' if name in numbers else ''}>{escape(text)}</{tag}>"
-
-    head = "".join(cell("th", name, name.replace("_", " ")) for name in columns)
-    body = "".join(
-        "<tr>" + "".join(cell("td", name, _shown(row.get(name))) for name in columns) + "</tr>"
-        for row in rows[:SHOWN_ROWS]
-    )
-    more = len(rows) - SHOWN_ROWS
-    rest = f"<p class='soft'>{more:,} more rows are in the report of --json.</p>" if more > 0 else ""
-    return f"<table><tr class='head'>{head}</tr>{body}</table>{rest}"
-
-
-def _shown(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+def _picture(svg: str, rows: Sequence[Any]) -> str:
+    return figure(svg) if rows else "<p class='soft'>None.</p>"

@@ -1,28 +1,20 @@
-"""Pieces of the demo's report as HTML: headings with a sentence of meaning, tiles, figures, tables of figures."""
+"""Pieces of a report as HTML: headings with a sentence of meaning, tiles, figures, tables of figures."""
 
 from __future__ import annotations
 
 import csv
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from io import StringIO
 from typing import Any
 
-from signalbox.cli.demo.wording import api_name, plain
-from signalbox.common.report_style import REPORT_STYLE
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 
 PASSED = "✓"
+MOST_CSV_ROWS = 10_000  # a row of requests has some 100 bytes
 
-STYLE = f"""{REPORT_STYLE}
-a {{ color: var(--accent); }} p.csv {{ margin: -.6rem 0 1rem; font-size: .85rem; }}
-.pass {{ color: var(--good); font-weight: 600; }}
-dl {{ display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: 0 0 1.5rem; font-size: .88rem; }}
-dt {{ color: var(--soft); }} dd {{ margin: 0; }}
-@media (min-width: 60.01rem) {{ .tiles {{ grid-template-columns: repeat(4, 1fr); }} }}
-.band {{ fill: var(--band); }} .box {{ fill: var(--card); stroke: var(--soft); }} .grid {{ stroke: var(--line); }}
-.path {{ stroke: var(--soft); stroke-dasharray: 5 5; }} .swapped {{ stroke: var(--warm); stroke-width: 2.5; }}
-"""
+_API_NAMES = {key.name: API_TABLE[key].name for key in ApiKey}
 
 
 def section(title: str, meaning: str) -> tuple[str, str]:
@@ -43,12 +35,13 @@ def definitions(entries: Iterable[tuple[str, str]]) -> str:
     return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(value)}</dd>' for name, value in entries)}</dl>"
 
 
-def figure(svg: str, caption: str) -> str:
-    """A picture and its caption."""
-    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+def figure(svg: str, caption: str = "") -> str:
+    """A picture and its caption, if it has one."""
+    text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f"<figure>{svg}{text}</figure>"
 
 
-def table(rows: Sequence[dict[str, Any]], columns: Sequence[str] | None = None) -> str:
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
     """A table of `columns` (those of the first row if None); each cell names its column, for narrow screens."""
     if not rows:
         return "<p class='soft'>None.</p>"
@@ -58,18 +51,20 @@ def table(rows: Sequence[dict[str, Any]], columns: Sequence[str] | None = None) 
     return f"<table><tr class='head'>{head}</tr>{body}</table>"
 
 
-def csv_link(file_name: str, rows: Sequence[dict[str, Any]]) -> str:
-    """A link to all of `rows` with all their columns as a CSV file, which is inside the page; "" without rows."""
+def csv_link(file_name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """A link to the first MOST_CSV_ROWS of `rows` with all their columns as a CSV file, which is inside the page; ""
+    without rows."""
     if not rows:
         return ""
     text = StringIO()
     writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(rows[:MOST_CSV_ROWS])
     data = b64encode(text.getvalue().encode()).decode()
     name = escape(file_name, quote=True)
     link = f"<a download='{name}' href='data:text/csv;charset=utf-8;base64,{data}'>{name}</a>"
-    return f"<p class='csv'>All {len(rows):,} rows: {link}</p>"
+    which = "All" if len(rows) <= MOST_CSV_ROWS else f"The first {MOST_CSV_ROWS:,} of"
+    return f"<p class='csv'>{which} {len(rows):,} rows: {link}</p>"
 
 
 def _heading(name: str) -> str:
@@ -87,3 +82,30 @@ def _cell(name: str, value: Any) -> str:
 def _kind(value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return " class='n'" if number else " class='ok'" if value == PASSED else ""
+
+
+def api_name(text: str) -> str:
+    """Kafka's name of an API, from either form in which brokers write it."""
+    return _API_NAMES.get(text, text)
+
+
+def plain(value: Any) -> str:
+    """A value of the figures: numbers with separators, yes and no, ranges of numbers as `from-to`."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    if isinstance(value, list):
+        return ", ".join(_range(item) for item in value) or "none"
+    return str(value)
+
+
+def _range(value: Any) -> str:
+    if isinstance(value, list) and len(value) == 2:
+        first, last = value
+        return plain(first) if first == last else f"{plain(first)}-{plain(last)}"
+    return plain(value)

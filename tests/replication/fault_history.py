@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from signalbox.common.ids import TopicPartition
-from tests.replication.memory_cluster import TOPIC, MemoryCluster, PartitionRow
+from tests.replication.memory_cluster import TOPIC, MemoryCluster
+from tests.replication.memory_view import PartitionRow
 
 BROKERS = (1, 2, 3)
 Action = tuple[str, Any, Any]

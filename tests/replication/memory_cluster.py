@@ -9,14 +9,13 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from signalbox.common.clock import ManualClock
+from signalbox.common.file_slice import AllResident, PageReads
 from signalbox.common.ids import TopicPartition
 from signalbox.common.waiting.deadlines import Deadlines
-from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
@@ -32,12 +31,12 @@ from signalbox.replication.ports import TopicSettings
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.files.file_system import FileSystem, RealFileSystem
-from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
 from tests.common.waiting.manual_time import ManualIterations, ManualTimers
+from tests.replication.memory_view import TOPIC as TOPIC
+from tests.replication.memory_view import TOPIC_ID as TOPIC_ID
+from tests.replication.memory_view import MemoryConfigs, MemoryView, PartitionRow
 
-TOPIC = "flights"
-TOPIC_ID = bytes(range(16))
 FETCH_VERSION = 18
 CLUSTER_ID = "test-cluster"
 MOST_DELIVERIES = 20_000  # per call of `run`, without time passing; random histories need a few hundred
@@ -72,50 +71,6 @@ def over_the_wire(message: Any, version: int) -> Any:
     """The message after encoding and decoding."""
     encoded = b"".join(bytes_of(chunk) for chunk in message.encode_chunks(version))
     return type(message).decode(memoryview(bytearray(encoded)), version)
-
-
-@dataclass
-class PartitionRow:
-    """The controller's state of one partition."""
-
-    leader: int
-    isr: list[int]
-    replicas: list[int]
-    leader_epoch: int = 0
-    partition_epoch: int = 0
-    unclean_epoch: int = -1
-
-
-@dataclass
-class MemoryView(MetadataCache):
-    """The metadata cache of all brokers: the controller's table."""
-
-    alive: set[int]
-    rows: dict[TopicPartition, PartitionRow] = field(default_factory=dict)
-
-    def is_alive(self, broker_id: int) -> bool:
-        return broker_id in self.alive
-
-    def topic_name(self, topic_id: bytes) -> str | None:
-        return TOPIC if topic_id == TOPIC_ID and self.rows else None
-
-    def leader_of(self, topic_partition: TopicPartition) -> tuple[int, int] | None:
-        row = self.rows.get(topic_partition)
-        return None if row is None else (row.leader, row.leader_epoch)
-
-
-@dataclass
-class MemoryConfigs:
-    """The `TopicConfigs` of all brokers."""
-
-    log: LogConfig = field(default_factory=LogConfig)
-    topic: TopicSettings = field(default_factory=TopicSettings)
-
-    def log_config(self, topic: str) -> LogConfig:
-        return self.log
-
-    def settings(self, topic: str) -> TopicSettings:
-        return self.topic
 
 
 class MemoryChannel(ReconnectingChannel):
@@ -203,7 +158,12 @@ class MemoryBroker:
         self.manager = ReplicaManager(
             self.logs,
             dependencies,
-            Scheduler(Deadlines(cluster.clock, self.timers), self.iterations, lambda work: work()),
+            Scheduler(
+                Deadlines(cluster.clock, self.timers),
+                self.iterations,
+                lambda work: work(),
+                page_reads=cluster.page_reads,
+            ),
             cluster.config,
             random.Random(broker_id),
         )
@@ -269,6 +229,7 @@ class MemoryCluster:
         self.cut: set[tuple[int, int]] = set()  # (sender, receiver) pairs that cannot reach each other
         self.alter_partition_error = Error.NONE
         self.controller_epoch = 1
+        self.page_reads: PageReads = AllResident()
         self._lives = 0
         for broker_id in broker_ids:
             self.start(broker_id)

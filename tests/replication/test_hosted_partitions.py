@@ -12,7 +12,7 @@ from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.replication.waiting.purgatory import Purgatory
 from tests.common.waiting.manual_time import ManualIterations, ManualTimers
-from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryView, PartitionRow
+from tests.replication.memory_view import TOPIC, TOPIC_ID, MemoryView, PartitionRow
 
 OTHER_ID = bytes(reversed(TOPIC_ID))
 

@@ -8,6 +8,8 @@ segment is closed or deleted meanwhile.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Protocol
 
 
 class FileSlice:
@@ -30,3 +32,33 @@ class FileSlice:
 
     def __repr__(self) -> str:
         return f"FileSlice(fd={self.fd}, position={self.position}, size={self.size})"
+
+
+class NotInPageCache(Exception):
+    """A read would wait for the disk. `piece` is what it needs."""
+
+    def __init__(self, piece: FileSlice) -> None:
+        super().__init__(piece)
+        self.piece = piece
+
+
+class PageReads(Protocol):
+    """Detects slices that are not in the page cache, and reads them outside of the event loop."""
+
+    def is_resident(self, piece: FileSlice) -> bool:
+        """Whether the next bytes of `piece` can be read without waiting for a disk."""
+        ...
+
+    def prefetch(self, piece: FileSlice, done: Callable[[], None]) -> None:
+        """Reads the next bytes of `piece` into the page cache; `done` is called on the loop, also after an error."""
+        ...
+
+
+class AllResident:
+    """Files that are always in memory: reads wait where they are."""
+
+    def is_resident(self, piece: FileSlice) -> bool:
+        return True
+
+    def prefetch(self, piece: FileSlice, done: Callable[[], None]) -> None:
+        done()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from signalbox.common.file_slice import AllResident, PageReads
 from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.metadata.cache import MetadataCache
 from signalbox.replication.follower.leader_channel import ReconnectingChannels
@@ -34,7 +35,7 @@ class Dependencies:
 class Scheduler:
     """Time and waiting. `at_iteration_end` runs a callback once, at the end of the current iteration of the data loop;
     `run_long` runs work as a cooperative task (`common/cooperative_task.py`); `threads` runs work outside the event
-    loop."""
+    loop, `page_reads` reads of files."""
 
     def __init__(
         self,
@@ -42,9 +43,11 @@ class Scheduler:
         at_iteration_end: AtIterationEnd,
         run_long: Callable[[Callable[[], None]], None],
         threads: Background | None = None,
+        page_reads: PageReads | None = None,
     ) -> None:
         self.run_long = run_long
         self.threads = threads or InlineBackground()
+        self.page_reads = page_reads or AllResident()
         self.clock = deadlines.clock
         self.at_iteration_end = at_iteration_end
         self.deadlines = deadlines

@@ -30,9 +30,10 @@ from signalbox.protocol.messages.offset_for_leader_epoch import (
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.delete_records import delete_records
-from signalbox.replication.fetch.fetch import Authorize, Fetches
+from signalbox.replication.fetch.fetch import Authorize, Fetches, FetchLimits
 from signalbox.replication.fetch.session_cache import SessionCache
 from signalbox.replication.fetch.session_fetches import SessionFetches
+from signalbox.replication.fetch.uncached_lookups import UncachedLookups
 from signalbox.replication.follower.corrupt_logs import CorruptLogs
 from signalbox.replication.follower.fetcher import FollowerIdentity
 from signalbox.replication.follower.fetchers import Fetchers
@@ -92,10 +93,12 @@ class ReplicaManager:
             self.sessions,
             scheduler.purgatory,
             progress,
-            self.config.fetch_max_bytes,
-            self.throttles.leader,
+            FetchLimits(self.config.fetch_max_bytes, self.throttles.leader),
+            UncachedLookups(self.hosted, scheduler.page_reads, scheduler.run_long),
         )
-        self.session_fetches = SessionFetches(self.hosted, self.sessions, self.config.fetch_max_bytes)
+        self.session_fetches = SessionFetches(
+            self.hosted, self.sessions, self.config.fetch_max_bytes, scheduler.page_reads.is_resident
+        )
         self._started = False
         self._shrink_due = math.inf  # if a check runs later than this, the process was paused
         self.append_to = self._appends.append_to

@@ -10,9 +10,10 @@ An I/O error takes the log directory offline: every call raises KafkaError KAFKA
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from signalbox.common.file_slice import FileSlice
+from signalbox.common.cooperative_task import no_yield
+from signalbox.common.file_slice import FileSlice, NotInPageCache
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.directories.log_directory import LogDirectory
@@ -132,12 +133,20 @@ class Log(LogChecks):
 
     # -- read ---------------------------------------------------------------------------------------------------
 
-    def read(self, offset: int, max_bytes: int, max_offset: int | None = None, min_one_batch: bool = True) -> LogSlice:
+    def read(
+        self,
+        offset: int,
+        max_bytes: int,
+        max_offset: int | None = None,
+        min_one_batch: bool = True,
+        is_resident: Callable[[FileSlice], bool] | None = None,
+    ) -> LogSlice:
         """Batches from the one that contains `offset` on, all before `max_offset`, from one segment.
 
         At most `max_bytes`, but at least one complete batch with `min_one_batch`; without it, an empty slice rather
         than a part of the first batch. KafkaError OFFSET_OUT_OF_RANGE outside of log start..log end. Yields, but only
-        before it raises CORRUPT_MESSAGE.
+        before it raises CORRUPT_MESSAGE. With `is_resident`: NotInPageCache if the look-up of `offset` would wait for
+        a disk.
         """
         body = self._body
         end_offset = self.log_end_offset
@@ -152,18 +161,36 @@ class Log(LogChecks):
         if offset >= limit:
             return EMPTY_SLICE
         try:
-            return self._slice(offset, limit, max_bytes, min_one_batch)
+            return self._slice(offset, limit, max_bytes, min_one_batch, is_resident)
         except OSError as error:
             raise self._directory.fail(error, f"reading {body.folder}") from error
 
-    def _slice(self, offset: int, limit: int, max_bytes: int, min_one_batch: bool) -> LogSlice:
+    def uncached_lookup(self, offset: int, is_resident: Callable[[FileSlice], bool]) -> FileSlice | None:
+        """What `read` would wait for to find `offset`; None: it would not wait, or it reports an error."""
+        try:
+            with no_yield():
+                self.read(offset, 0, is_resident=is_resident)
+        except NotInPageCache as uncached:
+            return uncached.piece
+        except KafkaError:
+            return None
+        return None
+
+    def _slice(
+        self,
+        offset: int,
+        limit: int,
+        max_bytes: int,
+        min_one_batch: bool,
+        is_resident: Callable[[FileSlice], bool] | None,
+    ) -> LogSlice:
         """Yields, as `read` does."""
         segments = self._body.segments
         active = segments.active
         slot = len(segments) - 1 if offset >= active.base_offset else segments.slot_of(offset)
         while slot < len(segments):
             segment = segments[slot]
-            location = segment.locate(offset)
+            location = segment.locate(offset, is_resident)
             if location is not None and (location[2] <= offset or offset < self._body.gaps_below):
                 break
             if offset >= self._body.gaps_below:

@@ -95,6 +95,7 @@ def build_replication(
             context.data_loop.at_iteration_end,
             context.scheduler.run,
             ThreadBackground(loop.call_soon_threadsafe, "signalbox-unpack"),
+            context.data_loop.page_cache,
         ),
         replication_config(context.dynamic.values),
     )

@@ -80,3 +80,13 @@ def test_gather_keeps_the_order_and_waits_for_all() -> None:
 def test_gather_fails_with_the_first_error() -> None:
     both = gather([Promise.of(1), Promise[int].failed(REJECTED)])
     assert both.error is REJECTED
+
+
+def test_another_promise_gets_the_value_or_the_error() -> None:
+    first, second, third = Promise[int](), Promise[int](), Promise[int]()
+    first.forward_to(second)
+    first.complete(3)
+    assert second.result() == 3
+    Promise[int].failed(KeyError("k")).forward_to(third)
+    with pytest.raises(KeyError):
+        third.result()

@@ -60,6 +60,7 @@ class FastFetch:
         self.cache = cache
         self.authorizer = authorizer
         self.monotonic = clock.monotonic
+        self.is_resident = replicas.scheduler.page_reads.is_resident
 
     def __call__(self, connection: Connection, version: int) -> ConnectionFetch:
         return ConnectionFetch(self, connection, version)
@@ -94,7 +95,11 @@ class ConnectionFetch:
         partition = template.partition
         try:
             read = read_fast_path(
-                partition, _OFFSET.unpack_from(frame, template.offset_at)[0], template.max_bytes, template.isolation
+                partition,
+                _OFFSET.unpack_from(frame, template.offset_at)[0],
+                template.max_bytes,
+                template.isolation,
+                self._owner.is_resident,
             )
         except KafkaError:
             return False  # the generic path gets the same error and returns it

@@ -73,6 +73,14 @@ class Promise(Generic[T]):
 
         self.when_done(call)
 
+    def forward_to(self, other: Promise[T]) -> None:
+        """Complete or fail `other` as this one."""
+
+        def settle() -> None:
+            other._settle(self._value, self.error)
+
+        self.when_done(settle)
+
     def map(self, make: Callable[[T], U]) -> Promise[U]:
         """A `Promise` with `make` applied to this one's value; errors, also those of `make`, are passed on."""
         made: Promise[U] = Promise()

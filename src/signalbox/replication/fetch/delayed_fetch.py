@@ -70,6 +70,10 @@ class DelayedFetch:
         if session is None:
             self._sort_by_error(partitions)
 
+    def partitions_to_read(self) -> Iterable[SessionPartition]:
+        """The partitions of the request, or the dirty ones of its session. Some may be unknown."""
+        return self._readable if self._session is None else self._session.dirty_partitions
+
     def read(self, progress: FollowerProgress | None) -> None:
         """Read all partitions once; `progress` is set at the first pass of a follower's fetch. Yields."""
         if self._session is not None:

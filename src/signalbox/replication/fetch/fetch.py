@@ -13,6 +13,7 @@ Not implemented: a preferred read replica (replica.selector.class).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from signalbox.common.cooperative_task import clear, yield_if_due
 from signalbox.common.waiting.promise import Promise
@@ -29,6 +30,7 @@ from signalbox.replication.fetch.fetch_session import (
     requested_partitions,
 )
 from signalbox.replication.fetch.session_cache import SessionCache
+from signalbox.replication.fetch.uncached_lookups import UncachedLookups
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr.follower_progress import FollowerProgress
 from signalbox.replication.throttle import ReplicationThrottle
@@ -46,6 +48,14 @@ def replica_id_of(request: FetchRequest) -> int:
     return replica_id if replica_id >= 0 else request.replica_id
 
 
+@dataclass(slots=True)
+class FetchLimits:
+    """`max_bytes` of a consumer's response; `throttle` holds back followers that are not in sync."""
+
+    max_bytes: int
+    throttle: ReplicationThrottle
+
+
 class Fetches:
     """Fetch on one broker."""
 
@@ -55,15 +65,16 @@ class Fetches:
         sessions: SessionCache,
         purgatory: Purgatory,
         progress: FollowerProgress,
-        max_bytes: int,
-        throttle: ReplicationThrottle,
+        limits: FetchLimits,
+        lookups: UncachedLookups,
     ) -> None:
         self._hosted = hosted
         self._sessions = sessions
         self._purgatory = purgatory
         self._progress = progress
-        self._max_bytes = max_bytes
-        self._throttle = throttle
+        self._max_bytes = limits.max_bytes
+        self._throttle = limits.throttle
+        self._lookups = lookups
 
     def fetch(self, request: FetchRequest, version: int, authorize: Authorize | None = None) -> Promise[FetchResponse]:
         """The response, now or later. `authorize` returns whether the client may read a topic (None: all).
@@ -77,6 +88,26 @@ class Fetches:
             return Promise.of(FetchResponse(error_code=error.error, session_id=NO_SESSION))
         call = DelayedFetch(self._hosted, self._sessions, request, params)
         call.begin(session, partitions, authorize)
+        uncached = self._lookups.of(call.partitions_to_read(), in_session=session is not None)
+        if not uncached:
+            return self._read(call, session, partitions)
+        reply: Promise[FetchResponse] = Promise()
+
+        def read() -> None:
+            try:
+                answer = self._read(call, session, partitions)
+            except Exception as error:
+                reply.fail(error)
+            else:
+                answer.forward_to(reply)
+
+        self._lookups.read(uncached, read)
+        return reply
+
+    def _read(
+        self, call: DelayedFetch, session: FetchSession | None, partitions: list[SessionPartition]
+    ) -> Promise[FetchResponse]:
+        """Reads once; the response, now or later. Yields."""
         if call.params.from_replica:
             call.read(self._progress)
             self._progress.dispatch_isr_changes()

@@ -8,12 +8,13 @@ match this log, the entry has the point where the logs diverge (KIP-595's diverg
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import IntEnum
 
 from signalbox.common.cooperative_task import no_yield, yield_if_due
+from signalbox.common.file_slice import FileSlice, NotInPageCache
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchResponse
@@ -26,6 +27,7 @@ from signalbox.storage.log import EMPTY_SLICE, Log, LogSlice
 from signalbox.storage.segments.transaction_index import AbortedTransaction
 
 PartitionData = FetchResponse.PartitionData
+IsResident = Callable[[FileSlice], bool]
 
 _ERRORS_WITH_LEADER = frozenset({Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH})
 
@@ -63,6 +65,7 @@ class FetchParams:
     skips_unchanged: bool  # an incremental session leaves out partitions without changes
     by_topic_id: bool = False  # version 13 and later (KIP-516)
     throttle: ReplicationThrottle | None = None  # for followers only
+    is_resident: IsResident | None = None  # on the fast path: see `Log.read`
 
     @property
     def from_replica(self) -> bool:
@@ -88,17 +91,25 @@ def visible_end(partition: Partition, log: Log, isolation: Isolation) -> int:
 
 
 def read_fast_path(
-    partition: Partition, fetch_offset: int, max_bytes: int, isolation: Isolation
+    partition: Partition,
+    fetch_offset: int,
+    max_bytes: int,
+    isolation: Isolation,
+    is_resident: IsResident | None = None,
 ) -> tuple[LogSlice, Sequence[AbortedTransaction]] | None:
     """A consumer's read on the fast path, which has checked `Partition.stamp`, and the aborted transactions for the
-    response. None: take the general path, because there is nothing to read. KafkaError below the log start."""
+    response. None: take the general path, because there is nothing to read, or a disk to wait for. KafkaError below
+    the log start."""
     log = partition.log
     if log is None or not partition.is_leader:
         return None
     end = log.high_watermark if isolation is Isolation.READ_UNCOMMITTED else log.last_stable_offset
     if fetch_offset >= end:
         return None
-    log_slice = log.read(fetch_offset, max_bytes, end)
+    try:
+        log_slice = log.read(fetch_offset, max_bytes, end, is_resident=is_resident)
+    except NotInPageCache:
+        return None
     if isolation is Isolation.READ_UNCOMMITTED:
         return log_slice, ()
     return log_slice, log.aborted_transactions(fetch_offset, log_slice)
@@ -177,7 +188,7 @@ def read_partition(
     allowance: tuple[int, bool],
     progress: FollowerProgress | None,
 ) -> PartitionData:
-    """Yields."""
+    """With `params.is_resident`: NotInPageCache. Yields."""
     log = partition.local_log(session_partition.current_leader_epoch, as_leader=params.only_from_leader)
     diverging = _diverging_epoch(log, session_partition)
     if diverging is None:
@@ -192,7 +203,7 @@ def read_partition(
     if params.from_replica and log.corruption is not None:
         end = _intact_end(log.corruption.offset, session_partition.fetch_offset, end)
     if may_read and session_partition.fetch_offset < end and (limit > 0 or min_one_batch):
-        log_slice = log.read(session_partition.fetch_offset, limit, end, min_one_batch)
+        log_slice = log.read(session_partition.fetch_offset, limit, end, min_one_batch, params.is_resident)
         if params.from_replica and len(log_slice):
             _record_sent(
                 partition, log, session_partition, (params.replica_id, end), is_first_pass=progress is not None

@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from signalbox.common.cooperative_task import no_yield
+from signalbox.common.file_slice import NotInPageCache
 from signalbox.common.limits import MAX_REQUEST_TEMPLATE_PARTITIONS
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.replication.fetch.fetch import fetch_params
-from signalbox.replication.fetch.fetch_read import FetchParams, read_partition, unchanged_partition
+from signalbox.replication.fetch.fetch_read import FetchParams, IsResident, read_partition, unchanged_partition
 from signalbox.replication.fetch.fetch_session import (
     Entry,
     FetchKey,
@@ -46,18 +47,23 @@ class SessionRequest:
 class SessionFetches:
     """Incremental fetches of one broker's consumers."""
 
-    def __init__(self, hosted: HostedPartitions, sessions: SessionCache, max_bytes: int) -> None:
+    def __init__(
+        self, hosted: HostedPartitions, sessions: SessionCache, max_bytes: int, is_resident: IsResident | None = None
+    ) -> None:
         self._hosted = hosted
         self._sessions = sessions
         self._max_bytes = max_bytes
+        self._is_resident = is_resident
 
     def request_of(self, request: FetchRequest, version: int) -> SessionRequest:
         """The constant part of a consumer's request. KafkaError INVALID_REQUEST for an unknown isolation level."""
+        params = fetch_params(request, version, self._max_bytes, skips_unchanged=True)
+        params.is_resident = self._is_resident
         return SessionRequest(
             request.session_id,
             request_uses_topic_ids(request),
             tuple(requested_partitions(request)),
-            fetch_params(request, version, self._max_bytes, skips_unchanged=True),
+            params,
             request.max_wait_ms,
         )
 
@@ -101,14 +107,15 @@ class SessionFetches:
         return session.entries_to_send(entries)
 
     def _read(self, session_partition: SessionPartition, params: FetchParams, size_bytes: int) -> Entry | None:
-        """One partition, after `size_bytes` of others; None if it has an error or the reader's log diverges."""
+        """One partition, after `size_bytes` of others; None if it has an error, the reader's log diverges, or a disk
+        must be waited for."""
         key = session_partition.key
         try:
             partition = self._hosted.find(session_partition.topic, key.partition, key.topic_id)
             allowance = max(0, params.max_bytes - size_bytes), size_bytes == 0
             with no_yield():  # another request may close the session meanwhile
                 data = read_partition(partition, session_partition, params, allowance, None)
-        except KafkaError:
+        except (KafkaError, NotInPageCache):
             return None
         return None if data.diverging_epoch.epoch >= 0 else (session_partition, data)
 

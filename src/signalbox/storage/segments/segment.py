@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from signalbox.common.file_slice import FileSlice
+from signalbox.common.file_slice import FileSlice, NotInPageCache
 from signalbox.protocol.records.batch_header import BatchHeader
 from signalbox.storage.files.file_names import (
     INDEX_SUFFIX,
@@ -32,6 +32,7 @@ from signalbox.storage.segments.transaction_index import TransactionIndex
 NO_TIMESTAMP = -1
 NEVER_MS = 2**63 - 1
 MAX_RELATIVE_OFFSET = 2**31 - 1
+_LOOKUP_SIZE_BYTES = 16_384  # a look-up reads a page or two: index entries are 4 KiB apart
 _RECENT_BATCHES = 128  # newest batches whose positions are kept; halved when full
 
 
@@ -205,8 +206,11 @@ class Segment:
             self._indexes_loaded = False
         self.transaction_index.release()
 
-    def locate(self, offset: int) -> tuple[int, int, int] | None:
-        """(position, size, base offset) of the first batch that does not end before `offset`; None beyond the end."""
+    def locate(
+        self, offset: int, is_resident: Callable[[FileSlice], bool] | None = None
+    ) -> tuple[int, int, int] | None:
+        """(position, size, base offset) of the first batch that does not end before `offset`; None beyond the end.
+        With `is_resident`: NotInPageCache if the file must be read and it returns false."""
         recent = self._recent_offsets
         if recent and recent[0] <= offset < self._recent_end:
             slot = bisect_right(recent, offset) - 1
@@ -216,6 +220,10 @@ class Segment:
             return position, end - position, recent[slot]
         self.load_indexes()
         start = self.index.position_before(offset)
+        if is_resident is not None and start < self.written:
+            piece = self.slice(start, min(_LOOKUP_SIZE_BYTES, self.written - start))
+            if not is_resident(piece):
+                raise NotInPageCache(piece)
         return find_batch(self._file_system, self.file().fd, start, self.written, offset)
 
     def indexed_before(self, offset: int) -> tuple[int, int]:

@@ -27,7 +27,13 @@ _UNBUILT_AT_FIRST = frozenset(
 )
 """The first version of `UNBUILT`. It does not change."""
 
-_BUILT_SINCE = frozenset(["D2", "D12", "D16", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P12", "R8", "R9", "R10"])
+_BUILT_SINCE = frozenset(
+    [
+        *("D2", "D5", "D6", "D12", "D16"),
+        *("P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P12"),
+        *("R8", "R9", "R10"),
+    ]
+)
 """Points of that list that were built later. A point that was built once cannot become a planned one."""
 
 _PLANNED_APIS_AT_FIRST = frozenset(

@@ -30,10 +30,9 @@ from signalbox.protocol.messages.offset_for_leader_epoch import (
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.delete_records import delete_records
-from signalbox.replication.fetch.fetch import Authorize, Fetches, FetchLimits
+from signalbox.replication.fetch.fetch import Authorize, Fetches, FetchLimits, FileReads
 from signalbox.replication.fetch.session_cache import SessionCache
 from signalbox.replication.fetch.session_fetches import SessionFetches
-from signalbox.replication.fetch.uncached_lookups import UncachedLookups
 from signalbox.replication.follower.corrupt_logs import CorruptLogs
 from signalbox.replication.follower.fetcher import FollowerIdentity
 from signalbox.replication.follower.fetchers import Fetchers
@@ -94,7 +93,7 @@ class ReplicaManager:
             scheduler.purgatory,
             progress,
             FetchLimits(self.config.fetch_max_bytes, self.throttles.leader),
-            UncachedLookups(self.hosted, scheduler.page_reads, scheduler.run_long),
+            FileReads(scheduler.page_reads, scheduler.run_long),
         )
         self.session_fetches = SessionFetches(
             self.hosted, self.sessions, self.config.fetch_max_bytes, scheduler.page_reads.is_resident

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from signalbox.common.cooperative_task import clear, yield_if_due
+from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_FETCH_WAIT_MS
 from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
-from signalbox.replication.fetch.fetch_read import FetchParams, FetchResult, read_all, rejection
+from signalbox.replication.fetch.fetch_read import FetchParams, FetchResult, IsResident, read_all, rejection
 from signalbox.replication.fetch.fetch_session import (
     INITIAL_EPOCH,
     NO_SESSION,
@@ -21,6 +23,8 @@ from signalbox.replication.fetch.session_cache import SessionCache
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr.follower_progress import FollowerProgress
 from signalbox.replication.waiting.purgatory import Purgatory, WatchList
+
+_MOST_LOOKUPS = 32  # of a fetch; further ones wait where they are
 
 
 class DelayedFetch:
@@ -70,9 +74,23 @@ class DelayedFetch:
         if session is None:
             self._sort_by_error(partitions)
 
-    def partitions_to_read(self) -> Iterable[SessionPartition]:
-        """The partitions of the request, or the dirty ones of its session. Some may be unknown."""
-        return self._readable if self._session is None else self._session.dirty_partitions
+    def uncached_lookups(self, is_resident: IsResident) -> list[FileSlice]:
+        """Pages that are not in memory and that the search of the offsets would wait for: of a consumer or follower
+        that is far behind. Yields, except with a session."""
+        return list(islice(self._uncached_lookups(is_resident), _MOST_LOOKUPS))
+
+    def _uncached_lookups(self, is_resident: IsResident) -> Iterator[FileSlice]:
+        """Yields, as the method above does."""
+        session = self._session
+        for session_partition in self._readable if session is None else session.dirty_partitions:
+            if session is None:
+                yield_if_due()
+            partition = self._hosted.get(session_partition.topic, session_partition.key.partition)
+            log = None if partition is None else partition.log
+            if log is not None and session_partition.fetch_offset < log.log_end_offset:
+                piece = log.uncached_lookup(session_partition.fetch_offset, is_resident)
+                if piece is not None:
+                    yield piece
 
     def read(self, progress: FollowerProgress | None) -> None:
         """Read all partitions once; `progress` is set at the first pass of a follower's fetch. Yields."""

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from signalbox.common.cooperative_task import clear, yield_if_due
+from signalbox.common.file_slice import PageReads
 from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -30,7 +31,6 @@ from signalbox.replication.fetch.fetch_session import (
     requested_partitions,
 )
 from signalbox.replication.fetch.session_cache import SessionCache
-from signalbox.replication.fetch.uncached_lookups import UncachedLookups
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr.follower_progress import FollowerProgress
 from signalbox.replication.throttle import ReplicationThrottle
@@ -56,6 +56,15 @@ class FetchLimits:
     throttle: ReplicationThrottle
 
 
+@dataclass(slots=True)
+class FileReads:
+    """`page_reads` reads pages that are not in memory outside of the event loop; `run_long` runs what comes after it as
+    a cooperative task."""
+
+    page_reads: PageReads
+    run_long: Callable[[Callable[[], None]], None]
+
+
 class Fetches:
     """Fetch on one broker."""
 
@@ -66,7 +75,7 @@ class Fetches:
         purgatory: Purgatory,
         progress: FollowerProgress,
         limits: FetchLimits,
-        lookups: UncachedLookups,
+        files: FileReads,
     ) -> None:
         self._hosted = hosted
         self._sessions = sessions
@@ -74,7 +83,7 @@ class Fetches:
         self._progress = progress
         self._max_bytes = limits.max_bytes
         self._throttle = limits.throttle
-        self._lookups = lookups
+        self._files = files
 
     def fetch(self, request: FetchRequest, version: int, authorize: Authorize | None = None) -> Promise[FetchResponse]:
         """The response, now or later. `authorize` returns whether the client may read a topic (None: all).
@@ -88,10 +97,11 @@ class Fetches:
             return Promise.of(FetchResponse(error_code=error.error, session_id=NO_SESSION))
         call = DelayedFetch(self._hosted, self._sessions, request, params)
         call.begin(session, partitions, authorize)
-        uncached = self._lookups.of(call.partitions_to_read(), in_session=session is not None)
+        uncached = call.uncached_lookups(self._files.page_reads.is_resident)
         if not uncached:
             return self._read(call, session, partitions)
         reply: Promise[FetchResponse] = Promise()
+        missing = len(uncached)
 
         def read() -> None:
             try:
@@ -101,7 +111,14 @@ class Fetches:
             else:
                 answer.forward_to(reply)
 
-        self._lookups.read(uncached, read)
+        def count() -> None:
+            nonlocal missing
+            missing -= 1
+            if not missing:
+                self._files.run_long(read)
+
+        for piece in uncached:
+            self._files.page_reads.prefetch(piece, count)
         return reply
 
     def _read(

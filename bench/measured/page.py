@@ -19,7 +19,7 @@ _HEAD = """\
 
 The newest complete run of each target with bounds on its figures, rendered by `python -m bench.measured` from the files
 of [bench/history](../bench/history); older runs, and rows without a bound, are there. `make bench SAVE=1` adds a run;
-bench-planes, bench-kafka, bench-admin and bench-misroute do the same. The bound limits the ratio, or our figure if
+the other targets with bounds do the same. The bound limits the ratio, or our figure if
 there is no ratio. The number behind a "no" is that of the [reason](#what-does-not-hold)."""
 
 

@@ -34,6 +34,10 @@ class FileSlice:
         return f"FileSlice(fd={self.fd}, position={self.position}, size={self.size})"
 
 
+IsResident = Callable[[FileSlice], bool]
+"""Whether the next bytes of a slice can be read without waiting for a disk."""
+
+
 class NotInPageCache(Exception):
     """A read would wait for the disk. `piece` is what it needs."""
 

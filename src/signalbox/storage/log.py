@@ -10,10 +10,10 @@ An I/O error takes the log directory offline: every call raises KafkaError KAFKA
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from signalbox.common.cooperative_task import no_yield
-from signalbox.common.file_slice import FileSlice, NotInPageCache
+from signalbox.common.file_slice import FileSlice, IsResident, NotInPageCache
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.directories.log_directory import LogDirectory
@@ -139,7 +139,7 @@ class Log(LogChecks):
         max_bytes: int,
         max_offset: int | None = None,
         min_one_batch: bool = True,
-        is_resident: Callable[[FileSlice], bool] | None = None,
+        is_resident: IsResident | None = None,
     ) -> LogSlice:
         """Batches from the one that contains `offset` on, all before `max_offset`, from one segment.
 
@@ -165,7 +165,7 @@ class Log(LogChecks):
         except OSError as error:
             raise self._directory.fail(error, f"reading {body.folder}") from error
 
-    def uncached_lookup(self, offset: int, is_resident: Callable[[FileSlice], bool]) -> FileSlice | None:
+    def uncached_lookup(self, offset: int, is_resident: IsResident) -> FileSlice | None:
         """What `read` would wait for to find `offset`; None: it would not wait, or it reports an error."""
         try:
             with no_yield():
@@ -182,7 +182,7 @@ class Log(LogChecks):
         limit: int,
         max_bytes: int,
         min_one_batch: bool,
-        is_resident: Callable[[FileSlice], bool] | None,
+        is_resident: IsResident | None,
     ) -> LogSlice:
         """Yields, as `read` does."""
         segments = self._body.segments

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from signalbox.common.cooperative_task import clear, yield_if_due
-from signalbox.common.file_slice import FileSlice
+from signalbox.common.file_slice import FileSlice, IsResident
 from signalbox.common.limits import MAX_FETCH_WAIT_MS
 from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
-from signalbox.replication.fetch.fetch_read import FetchParams, FetchResult, IsResident, read_all, rejection
+from signalbox.replication.fetch.fetch_read import FetchParams, FetchResult, read_all, rejection
 from signalbox.replication.fetch.fetch_session import (
     INITIAL_EPOCH,
     NO_SESSION,

@@ -8,13 +8,13 @@ match this log, the entry has the point where the logs diverge (KIP-595's diverg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import IntEnum
 
 from signalbox.common.cooperative_task import no_yield, yield_if_due
-from signalbox.common.file_slice import FileSlice, NotInPageCache
+from signalbox.common.file_slice import IsResident, NotInPageCache
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchResponse
@@ -27,7 +27,6 @@ from signalbox.storage.log import EMPTY_SLICE, Log, LogSlice
 from signalbox.storage.segments.transaction_index import AbortedTransaction
 
 PartitionData = FetchResponse.PartitionData
-IsResident = Callable[[FileSlice], bool]
 
 _ERRORS_WITH_LEADER = frozenset({Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH})
 

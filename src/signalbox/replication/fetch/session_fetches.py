@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from signalbox.common.cooperative_task import no_yield
-from signalbox.common.file_slice import NotInPageCache
+from signalbox.common.file_slice import IsResident, NotInPageCache
 from signalbox.common.limits import MAX_REQUEST_TEMPLATE_PARTITIONS
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.replication.fetch.fetch import fetch_params
-from signalbox.replication.fetch.fetch_read import FetchParams, IsResident, read_partition, unchanged_partition
+from signalbox.replication.fetch.fetch_read import FetchParams, read_partition, unchanged_partition
 from signalbox.replication.fetch.fetch_session import (
     Entry,
     FetchKey,

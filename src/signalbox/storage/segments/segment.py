@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from signalbox.common.file_slice import FileSlice, NotInPageCache
+from signalbox.common.file_slice import FileSlice, IsResident, NotInPageCache
 from signalbox.protocol.records.batch_header import BatchHeader
 from signalbox.storage.files.file_names import (
     INDEX_SUFFIX,
@@ -206,9 +206,7 @@ class Segment:
             self._indexes_loaded = False
         self.transaction_index.release()
 
-    def locate(
-        self, offset: int, is_resident: Callable[[FileSlice], bool] | None = None
-    ) -> tuple[int, int, int] | None:
+    def locate(self, offset: int, is_resident: IsResident | None = None) -> tuple[int, int, int] | None:
         """(position, size, base offset) of the first batch that does not end before `offset`; None beyond the end.
         With `is_resident`: NotInPageCache if the file must be read and it returns false."""
         recent = self._recent_offsets

@@ -17,7 +17,7 @@ NUMBERS = tuple(f"{part}{number}" for part, last in PARTS.items() for number in 
 UNBUILT = frozenset(
     [
         "C5",
-        *("D3", "D9", "D10", "D11", "D13", "D14", "D15"),
+        *("D9", "D10", "D11", "D13", "D14", "D15"),
         *("P10", "P11"),
     ]
 )

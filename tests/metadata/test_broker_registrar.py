@@ -107,6 +107,28 @@ def test_a_lost_session_and_a_removed_registration_are_made_good() -> None:
     run_with_stores(2, scenario)
 
 
+def test_a_session_that_ends_before_the_registration_is_renewed() -> None:
+    """The logs of a node are loaded between the two, which may take long on a machine that pauses."""
+
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        epochs = Epochs()
+        registrar = BrokerRegistrar(store, epochs)
+        shared.expire(await store.open_session())
+        broker_epoch = await registrar.register(BROKER)
+        assert registrar.missing_reasons() == []
+        session_id = store.session_id
+        await other.commit([Write(PATH, b"?")])
+        await until_true(lambda: decode_or_none(shared) == BROKER)
+        assert (registrar.broker_epoch, store.session_id) == (broker_epoch, session_id), "the new session stays"
+        await registrar.stop()
+
+    def decode_or_none(shared: SharedEntries) -> object:
+        data = shared.entries[PATH].data
+        return None if data == b"?" else decode_registration(1, data)
+
+    run_with_stores(2, scenario)
+
+
 def test_a_registration_that_outlives_a_failed_call_is_one() -> None:
     """The session goes on although a call reported its loss: no later change of the entry corrects that."""
 

@@ -80,11 +80,12 @@ class BrokerRegistrar:
         return [] if self._is_registered else ["the node is not registered in the metadata store"]
 
     async def register(self, registration: BrokerRegistration) -> int:
-        """Register the node and keep it registered; returns the broker epoch. Needs an open session. BrokerIdTaken."""
+        """Register the node and keep it registered; returns the broker epoch. Needs a store that had a session.
+        BrokerIdTaken."""
         self._registration = registration
         path = self._path_of(registration.broker_id)
         self._cancel_watch = self._store.watch(path, self._changed.set)
-        await self._create(registration)
+        await self._create_in_session(registration)
         self._keeping = asyncio.get_running_loop().create_task(self._keep(path))
         return self._broker_epoch
 
@@ -104,6 +105,20 @@ class BrokerRegistrar:
     def _session_lost(self) -> None:
         self._session_is_lost, self._is_registered = True, False
         self._changed.set()
+
+    async def _create_in_session(self, registration: BrokerRegistration) -> None:
+        """The session may end while the node starts: on a machine that pauses, for one. A new one takes its place."""
+        while True:
+            if self._renews_session and not self._store.has_session:
+                await self._store.open_session()
+            self._session_is_lost = False
+            try:
+                await self._create(registration)
+                return
+            except SessionLost as error:
+                log.warning("Registration failed and is retried: %s", error)
+                if not self._renews_session:
+                    await asyncio.sleep(_RETRY_S)
 
     async def _create(self, registration: BrokerRegistration) -> None:
         path = self._path_of(registration.broker_id)

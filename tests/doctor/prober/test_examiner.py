@@ -194,7 +194,7 @@ def test_a_hundred_addresses_of_which_ninety_do_not_work() -> None:
                 stack.callback(_close, [*queued, listening])
                 targets.append(listening.getsockname())
             cluster.advertised.update(enumerate(targets, 11))
-            return await examined(cluster.bootstrap.partition(",")[0], limits=Limits(timeout_ms=700))
+            return await examined(cluster.bootstrap.partition(",")[0], limits=Limits(timeout_ms=700, run_timeouts=60))
 
     examination = asyncio.run(run())
     assert codes(examination) == ["CONNECTION_REFUSED", "DUPLICATE_ADDRESS", "NO_RESPONSE"]

@@ -141,6 +141,25 @@ def test_the_position_of_a_full_store_is_advanced_when_space_is_free_again(tmp_p
     asyncio.run(scenario())
 
 
+def test_a_session_that_ended_during_the_start_is_renewed(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        shared = SharedEntries()
+        store = MemoryMetadataStore(shared)
+        await create_roots(store)
+        await store.commit([Create(CONTROLLER_EPOCH, b"5")])
+        logs = LogManager([str(tmp_path)], RealFileSystem(), ManualClock())
+        logs.start("cluster", 1)
+        guard = StoreGuard(store, config_of(log__dirs=str(tmp_path)), lambda reason: None)
+        shared.expire(await store.open_session())
+        await guard.start(logs.directories)
+        assert store.has_session
+        assert epoch_in(tmp_path) == 5
+        await guard.stop(controlled=True)
+        logs.close()
+
+    asyncio.run(scenario())
+
+
 def epoch_in(log_dir: Path) -> int:
     position = read_store_position(str(log_dir))
     assert position is not None

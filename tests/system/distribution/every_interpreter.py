@@ -16,6 +16,7 @@ from tests.system.distribution.checks import (
     check_fixtures,
     check_store_on_zookeeper,
     check_table_of_topic,
+    check_tour,
 )
 from tests.system.distribution.environment import ROOT, Environment, new_environment, run
 from tests.system.distribution.interpreters import SUPPORTED, find_interpreter
@@ -47,6 +48,11 @@ def test_without_an_extra(environment: Environment) -> None:
     check_fixtures(environment)
 
 
+def test_the_tour_of_a_python_developer(environment: Environment) -> None:
+    environment.install(wheel(), "confluent-kafka", "kafka-python")
+    check_tour(environment, "python-developer")
+
+
 def test_security_and_zookeeper(environment: Environment) -> None:
     environment.install(f"{wheel()}[security,zookeeper]")
     check_fixtures(environment, security="SASL_SSL")
@@ -62,3 +68,4 @@ def test_the_examples_of_the_test_kit(environment: Environment) -> None:
 def test_pipeline_and_demo(environment: Environment) -> None:
     environment.install(f"{wheel()}[demo]")
     check_table_of_topic(environment)
+    check_tour(environment, "data-engineer")

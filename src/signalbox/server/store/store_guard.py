@@ -22,7 +22,7 @@ from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.metadata_store import open_store, store_setting
 from signalbox.metadata.backup.store_incarnation import StoreHistory, advance, read_history
 from signalbox.metadata.layout import CONTROLLER_EPOCH
-from signalbox.metadata.store.port import MetadataStore, StoreError, StoreFull
+from signalbox.metadata.store.port import MetadataStore, SessionLost, StoreError, StoreFull
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.directories.store_position_file import read_store_position, remember_store_position
 
@@ -66,7 +66,12 @@ class StoreGuard:
         """Advance the position in the store, record it in the log directories, and watch the store from now on.
         StoreError."""
         self._directories = directories
-        await self._look()
+        try:
+            await self._look()
+        except SessionLost as lost:  # the node is not registered yet: nothing else would renew the session
+            log.warning("Session with the metadata store ended during the start and is renewed: %s", lost)
+            await self._store.open_session()
+            await self._look()
         self._cancel_watch = self._store.watch(CONTROLLER_EPOCH, self._changed.set)
         self._task = asyncio.get_running_loop().create_task(self._follow())
 

@@ -45,6 +45,7 @@ class Report:
     changes: list[ChangeCheck] = field(default_factory=list)
     writers: Writers | None = None
     bank: BankCheck | None = None
+    transaction_version: int | None = None
     noise: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
@@ -130,7 +131,12 @@ class Report:
             "controllers_of_epochs": list(self.writers.epochs) if self.writers else None,
             "controller_commits": self.writers.commits if self.writers else None,
             "two_writers": len(self.writers.intruders) if self.writers else None,
-            "bank": {"committed": self.bank.committed, "aborted": self.bank.aborted, "anomalies": self.bank.counts}
+            "bank": {
+                "transaction_version": self.transaction_version,
+                "committed": self.bank.committed,
+                "aborted": self.bank.aborted,
+                "anomalies": self.bank.counts,
+            }
             if self.bank
             else None,
             "replica_bytes_compared": comparison.size_bytes if comparison else 0,
@@ -171,7 +177,8 @@ class Report:
             )
         if self.bank is not None:
             yield (
-                f"bank: {self.bank.committed:,} transactions committed, {self.bank.aborted:,} aborted; "
+                f"bank: transaction.version {self.transaction_version}, "
+                f"{self.bank.committed:,} transactions committed, {self.bank.aborted:,} aborted; "
                 + ", ".join(f"{name} {count}" for name, count in self.bank.counts.items())
             )
         for text in self.violations:

@@ -181,6 +181,7 @@ class Run:
             injector.wait_until_healthy()
             for each in banks:
                 self._bank_history = each.history(_READ_TIMEOUT_S)
+                self._report.transaction_version = each.transaction_version
                 self._report.violations += each.violations
             self._found = read_everything(cluster.bootstrap(), TOPIC, PARTITIONS, _READ_TIMEOUT_S)
             for topic in self._destroyed:

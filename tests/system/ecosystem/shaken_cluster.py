@@ -10,6 +10,7 @@ from typing import Self
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+from tools.chaos.bank.bank import finalize_transaction_version
 from tools.chaos.state_reader import state_in_file
 
 from signalbox.testing.process_cluster import ProcessCluster
@@ -34,7 +35,8 @@ class Written:
 
 
 class ShakenCluster:
-    """Every topic has three replicas, two of which must be in sync."""
+    """Every topic has three replicas, two of which must be in sync. Transaction version 2 is finalized, as in a new
+    cluster of Apache Kafka 4: clients that know it use it (KIP-890)."""
 
     def __init__(self, folder: Path, overrides: Mapping[str, str] | None = None) -> None:
         self._folder = folder / "cluster"
@@ -43,6 +45,7 @@ class ShakenCluster:
 
     def __enter__(self) -> Self:
         self.processes.start()
+        finalize_transaction_version(self.bootstrap, 2)
         return self
 
     def __exit__(self, *_: object) -> None:

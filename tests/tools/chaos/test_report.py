@@ -96,11 +96,13 @@ def test_a_bank_must_have_committed_and_aborted_enough() -> None:
 
 
 def test_the_anomalies_of_a_bank_are_in_the_report() -> None:
-    report = replace(full(), with_bank=True, bank=bank(120, 9, G0=("0/0 -> 1/0 -> 0/0",)))
+    report = replace(full(), with_bank=True, transaction_version=2, bank=bank(120, 9, G0=("0/0 -> 1/0 -> 0/0",)))
     found = report.as_json()["bank"]
     assert (found["committed"], found["aborted"]) == (120, 9)
     assert {name: count for name, count in found["anomalies"].items() if count} == {"G0": 1}
-    assert any(line.startswith("bank: 120 transactions committed, 9 aborted; partial 0") for line in report.lines())
+    assert found["transaction_version"] == 2
+    counts = "bank: transaction.version 2, 120 transactions committed, 9 aborted; partial 0"
+    assert any(line.startswith(counts) for line in report.lines())
     assert full().as_json()["bank"] is None
 
 

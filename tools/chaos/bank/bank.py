@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from signalbox.client.admin_apis.feature_admin import FeatureUpdate
+from signalbox.client.sync.sync_client import SyncClient
 from tools.chaos.bank.bank_reader import READER_SETTINGS, BankReader
 from tools.chaos.bank.history import BankHistory
 from tools.chaos.bank.transfer import PARTITIONS, Accounts, decode_entry
@@ -25,8 +27,15 @@ OVERRIDES = {
 _CALL_S = 30.0
 
 
+def finalize_transaction_version(bootstrap: str, level: int) -> None:
+    """Finalizes `transaction.version`: clients that know KIP-890 use level 2. KafkaError."""
+    with SyncClient.of(bootstrap) as client:
+        results = client.call(client.admin.update_features, {"transaction.version": FeatureUpdate(level)})
+    results["transaction.version"].raise_for_error()
+
+
 class Bank:
-    """`violations`: what is wrong besides what the history shows."""
+    """`violations`: what is wrong besides what the history shows. `transaction_version`: 1 or 2, by the seed."""
 
     def __init__(self, bootstrap: str, replicas: int, seed: int) -> None:
         from confluent_kafka.admin import AdminClient
@@ -38,6 +47,8 @@ class Bank:
         config = {"min.insync.replicas": str(replicas - 1), "segment.bytes": str(1 << 20)}
         new = NewTopic(TOPIC, PARTITIONS, replication_factor=replicas, config=config)
         self._admin.create_topics([new])[TOPIC].result(_CALL_S)
+        self.transaction_version = 1 + seed % 2
+        finalize_transaction_version(bootstrap, self.transaction_version)
         accounts = Accounts()
         self._producers = [TransferProducer(each, bootstrap, TOPIC, accounts, seed) for each in range(PRODUCERS)]
         self._readers = [BankReader(bootstrap, TOPIC, level) for level in LEVELS]

@@ -16,8 +16,10 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from signalbox.client.producer import ProducerSettings
 from tools.chaos.bank.bank_reader import READER_SETTINGS, assign_all
 from tools.chaos.bank.history import Result, Transaction
+from tools.chaos.bank.own_producer import OwnProducer
 from tools.chaos.bank.transfer import Accounts, TransactionId, decode_entry, transfer
 from tools.chaos.load import SETTINGS
 
@@ -40,6 +42,7 @@ class TransferProducer:
 
     def __init__(self, number: int, bootstrap: str, topic: str, accounts: Accounts, seed: int) -> None:
         self.number = number
+        self.is_own = number % 2 == 1  # the client of this project; others are confluent_kafka's
         self.transactions: list[Transaction] = []
         self._bootstrap, self._topic, self._accounts = bootstrap, topic, accounts
         self._random = Random(f"{seed} bank producer {number}")
@@ -61,7 +64,7 @@ class TransferProducer:
     def is_stuck_in_client(self) -> bool:
         """Whether it may be in the one call from which librdkafka does not always return in time: when the coordinator
         of a group is gone, it waits until the connection to some broker changes (librdkafka's issues 5456 and 5511)."""
-        return self._waits_for == _ENDLESS_CALL
+        return not self.is_own and self._waits_for == _ENDLESS_CALL
 
     def settle(self) -> None:
         """A new producer aborts what this one has left open; the commit of a stuck one was not requested."""
@@ -90,8 +93,12 @@ class TransferProducer:
             accounts = self._accounts.take(self._random, 1.0)
             if accounts is None:
                 continue
-            producer = self._transfer(producer, reader, accounts)
+            before, producer = producer, self._transfer(producer, reader, accounts)
             self._accounts.give_back(accounts)
+            if self.is_own and before is not producer:
+                before.close()
+        if self.is_own:
+            producer.close()
         reader.close()
 
     def _transfer(self, producer: Any, reader: Any, accounts: tuple[int, int]) -> Any:
@@ -193,22 +200,41 @@ class TransferProducer:
 
     def _new_producer(self) -> Any:
         """A producer that is initialized: what the last one left is committed or aborted then."""
-        from confluent_kafka import KafkaException, Producer
+        from confluent_kafka import KafkaException
 
         while True:
-            producer = Producer(
-                {
-                    **SETTINGS,
-                    "bootstrap.servers": self._bootstrap,
-                    "client.id": f"bank-producer-{self.number}",
-                    "transactional.id": f"transfers-{self.number}",
-                    "transaction.timeout.ms": _TIMEOUTS_MS[self.number % len(_TIMEOUTS_MS)],
-                    "delivery.timeout.ms": _TIMEOUTS_MS[self.number % len(_TIMEOUTS_MS)],
-                },
-                logger=_SILENT,
-            )
+            producer = self._own_producer() if self.is_own else self._confluent_producer()
             try:
                 self._until_done(partial(producer.init_transactions, _CALL_S))
             except KafkaException:
+                if self.is_own:
+                    producer.close()
                 continue
             return producer
+
+    @property
+    def _timeout_ms(self) -> int:
+        return _TIMEOUTS_MS[self.number % len(_TIMEOUTS_MS)]
+
+    def _own_producer(self) -> OwnProducer:
+        settings = ProducerSettings(
+            transactional_id=f"transfers-{self.number}",
+            transaction_timeout_ms=self._timeout_ms,
+            delivery_timeout_ms=self._timeout_ms,
+        )
+        return OwnProducer(self._bootstrap, settings, f"bank-producer-{self.number}", self.group)
+
+    def _confluent_producer(self) -> Any:
+        from confluent_kafka import Producer
+
+        return Producer(
+            {
+                **SETTINGS,
+                "bootstrap.servers": self._bootstrap,
+                "client.id": f"bank-producer-{self.number}",
+                "transactional.id": f"transfers-{self.number}",
+                "transaction.timeout.ms": self._timeout_ms,
+                "delivery.timeout.ms": self._timeout_ms,
+            },
+            logger=_SILENT,
+        )

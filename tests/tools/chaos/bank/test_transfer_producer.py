@@ -19,9 +19,16 @@ pytestmark = pytest.mark.system
 COUNT = 2
 
 
-def results_of(bootstrap: str, topic: str) -> tuple[set[Result], bool]:
+@pytest.fixture(params=[0, 1], ids=["confluent_kafka", "signalbox.client"])
+def number(request: pytest.FixtureRequest) -> int:
+    """Of a producer with this client."""
+    made: int = request.param
+    return made
+
+
+def results_of(bootstrap: str, topic: str, number: int) -> tuple[set[Result], bool]:
     """The results of some transfers, and whether exactly the committed ones can be read."""
-    producer = TransferProducer(0, bootstrap, topic, Accounts(), seed=1)
+    producer = TransferProducer(number, bootstrap, topic, Accounts(), seed=1)
     producer.start()
     until(lambda: len(producer.transactions) >= COUNT, "some transfers")
     producer.stop()
@@ -32,23 +39,27 @@ def results_of(bootstrap: str, topic: str) -> tuple[set[Result], bool]:
     return {each.result for each in producer.transactions}, read == committed
 
 
-def test_transfers_are_committed(signalbox_bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transfers_are_committed(
+    signalbox_bootstrap: str, topic: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(transfer_producer, "_ABANDONED", 0.0)
     monkeypatch.setattr(transfer_producer, "_ABORTED", 0.0)
-    assert results_of(signalbox_bootstrap, topic) == ({Result.COMMITTED}, True)
+    assert results_of(signalbox_bootstrap, topic, number) == ({Result.COMMITTED}, True)
 
 
-def test_transfers_are_aborted(signalbox_bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transfers_are_aborted(
+    signalbox_bootstrap: str, topic: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(transfer_producer, "_ABANDONED", 0.0)
     monkeypatch.setattr(transfer_producer, "_ABORTED", 1.0)
-    assert results_of(signalbox_bootstrap, topic) == ({Result.ABORTED}, True)
+    assert results_of(signalbox_bootstrap, topic, number) == ({Result.ABORTED}, True)
 
 
 def test_an_abandoned_producer_commits_nothing(
-    signalbox_bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
+    signalbox_bootstrap: str, topic: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transfer_producer, "_ABANDONED", 1.0)
-    assert results_of(signalbox_bootstrap, topic) == ({Result.ABORTED}, True)
+    assert results_of(signalbox_bootstrap, topic, number) == ({Result.ABORTED}, True)
 
 
 def test_a_producer_that_is_stuck_in_its_client_is_taken_over(

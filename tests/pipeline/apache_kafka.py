@@ -50,7 +50,7 @@ def apache_kafka(directory: Path, settings: Mapping[str, str] | None = None, lis
     text = _PROPERTIES.format(port=port, controller_port=controller_port, directory=directory, more=more)
     properties.write_text(text + own)
     storage = [*java(), "-cp", class_path, "kafka.tools.StorageTool", "format"]
-    storage += ["-t", "4L6g3nShT-eMCtK--X86sw", "-c", str(properties)]
+    storage += ["-t", "4L6g3nShT-eMCtK--X86sw", "--ignore-formatted", "-c", str(properties)]
     subprocess.run(storage, check=True, capture_output=True, timeout=120)
     log = directory / "kafka.log"
     with log.open("wb") as output:

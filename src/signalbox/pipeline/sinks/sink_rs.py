@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame
 
 from signalbox.pipeline.sinks.delta_log import last_transaction, partition_columns
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
+from signalbox.pipeline.sinks.time_ranges import TIME_TYPES, time_range
 
 # Column types by whose range readers skip files. Ranges of long texts and bytes would only make the log larger.
 _RANGED_TYPES = {"INT32", "INT64", "DOUBLE"}
@@ -30,7 +31,8 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def file_statistics(path: Path) -> dict[str, Any]:
-    """Delta's per-file statistics from a Parquet footer: rows, and ranges and nulls of top-level numbers."""
+    """Delta's per-file statistics from a Parquet footer: rows, and ranges and nulls of top-level numbers and
+    times."""
     footer = pq.read_metadata(path)
     lows: dict[str, Any] = {}
     highs: dict[str, Any] = {}
@@ -39,14 +41,18 @@ def file_statistics(path: Path) -> dict[str, Any]:
         column = footer.schema.column(index)
         if column.path != column.name or column.physical_type not in _RANGED_TYPES:
             continue
-        if column.logical_type.type not in ("NONE", "INT"):
+        if column.logical_type.type not in ("NONE", "INT") and column.converted_type not in TIME_TYPES:
             continue
         chunks = [footer.row_group(group).column(index).statistics for group in range(footer.num_row_groups)]
         if any(chunk is None or not chunk.has_null_count for chunk in chunks):
             continue
         nulls[column.name] = sum(chunk.null_count for chunk in chunks)
         ranged = [chunk for chunk in chunks if chunk.has_min_max]
-        if ranged and all(chunk.min == chunk.min and chunk.max == chunk.max for chunk in ranged):
+        if ranged and column.converted_type in TIME_TYPES:
+            ends = time_range(column.converted_type, [(chunk.min_raw, chunk.max_raw) for chunk in ranged])
+            if ends is not None:
+                lows[column.name], highs[column.name] = ends
+        elif ranged and all(chunk.min == chunk.min and chunk.max == chunk.max for chunk in ranged):
             lows[column.name] = min(chunk.min for chunk in ranged)
             highs[column.name] = max(chunk.max for chunk in ranged)
     return {"numRecords": footer.num_rows, "minValues": lows, "maxValues": highs, "nullCount": nulls}

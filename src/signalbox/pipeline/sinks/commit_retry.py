@@ -11,6 +11,7 @@ A repetition opens the table again, so what is repeated must not depend on the t
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -21,18 +22,22 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MAX_ATTEMPTS = 5
+_log = logging.getLogger(__name__)
 ALONE = CommitProperties(max_commit_retries=0)
 
 
 def repeat_conflicts(commit: Callable[[], R]) -> R:
     """Calls `commit` until it does not conflict with another commit. Raises the last CommitFailedError after
     MAX_ATTEMPTS."""
-    for _ in range(MAX_ATTEMPTS - 1):
+    attempt = 1
+    while True:
         try:
             return commit()
-        except CommitFailedError:
-            continue
-    return commit()
+        except CommitFailedError as conflict:
+            if attempt == MAX_ATTEMPTS:
+                raise
+            _log.info("Commit conflicts with another one (attempt=%d): it is repeated: %s", attempt, conflict)
+        attempt += 1
 
 
 def repeated_on_conflict(commit: Callable[P, R]) -> Callable[P, R]:

@@ -19,7 +19,7 @@ from pyarrow import fs
 
 from signalbox.pipeline.sinks.commit_retry import repeated_on_conflict
 from signalbox.pipeline.sinks.delta_log import ensure_table, is_table
-from signalbox.pipeline.sinks.key_order import RecordPosition, is_newer
+from signalbox.pipeline.sinks.key_order import RecordPosition, is_newer, positions_of
 from signalbox.pipeline.table_state import STATE_FOLDER
 
 _TYPES = {"key": "binary", "partition": "integer", "offset": "long", "timestamp": "timestamp"}
@@ -35,15 +35,6 @@ def deleted_keys_path(table: Path) -> Path:
     return table.parent / STATE_FOLDER / table.name / "deleted_keys"
 
 
-def _positions(rows: pa.Table) -> dict[bytes, RecordPosition]:
-    timestamps = rows.column("timestamp").cast(pa.int64())
-    columns = (rows.column("key"), rows.column("partition"), rows.column("offset"), timestamps)
-    return {
-        key: RecordPosition(partition, offset, timestamp_us)
-        for key, partition, offset, timestamp_us in zip(*(column.to_pylist() for column in columns), strict=True)
-    }
-
-
 class DeletedKeys:
     """The deleted keys of a table. A table without a deletion has no such file."""
 
@@ -55,7 +46,7 @@ class DeletedKeys:
         forgets those of keys that have a newer row. `rows`: the newest row of each key; a deletion has no value."""
         earlier = self._deletions_of(rows.column("key"))
         if earlier:
-            positions = _positions(rows)
+            positions = positions_of(rows)
             kept = [key not in earlier or not is_newer(earlier[key], positions[key]) for key in positions]
             rows = rows.filter(pa.array(kept, pa.bool_()))
         deleted = pc.is_null(rows.column("value"))
@@ -72,7 +63,7 @@ class DeletedKeys:
         for batch in deletions.to_batches():  # a few at a time: more keys may be deleted than fit in memory
             part = pa.Table.from_batches([batch])
             there = pc.is_in(part.column("key").cast(pa.binary()), value_set=keys.cast(pa.binary()))
-            found |= _positions(part.filter(there))
+            found |= positions_of(part.filter(there))
         return found
 
     @repeated_on_conflict

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -36,6 +37,16 @@ def is_newer(record: RecordPosition, other: RecordPosition) -> bool:
         other.offset,
         other.partition,
     )
+
+
+def positions_of(rows: pa.Table) -> dict[bytes, RecordPosition]:
+    """The positions of rows by key; one row per key."""
+    timestamps = rows.column("timestamp").cast(pa.int64())
+    columns = (rows.column("key"), rows.column("partition"), rows.column("offset"), timestamps)
+    return {
+        key: RecordPosition(partition, offset, timestamp_us)
+        for key, partition, offset, timestamp_us in zip(*(column.to_pylist() for column in columns), strict=True)
+    }
 
 
 def newest_rows(frame: DataFrame) -> DataFrame:

@@ -21,9 +21,9 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
 from pyspark.sql import DataFrame
 
+from signalbox.pipeline.sinks.column_ranges import TIME_TYPES, column_range
 from signalbox.pipeline.sinks.delta_log import last_transaction, partition_columns
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
-from signalbox.pipeline.sinks.time_ranges import TIME_TYPES, time_range
 
 # Column types by whose range readers skip files. Ranges of long texts and bytes would only make the log larger.
 _RANGED_TYPES = {"INT32", "INT64", "DOUBLE"}
@@ -47,14 +47,9 @@ def file_statistics(path: Path) -> dict[str, Any]:
         if any(chunk is None or not chunk.has_null_count for chunk in chunks):
             continue
         nulls[column.name] = sum(chunk.null_count for chunk in chunks)
-        ranged = [chunk for chunk in chunks if chunk.has_min_max]
-        if ranged and column.converted_type in TIME_TYPES:
-            ends = time_range(column.converted_type, [(chunk.min_raw, chunk.max_raw) for chunk in ranged])
-            if ends is not None:
-                lows[column.name], highs[column.name] = ends
-        elif ranged and all(chunk.min == chunk.min and chunk.max == chunk.max for chunk in ranged):
-            lows[column.name] = min(chunk.min for chunk in ranged)
-            highs[column.name] = max(chunk.max for chunk in ranged)
+        ends = column_range(column, chunks)
+        if ends is not None:
+            lows[column.name], highs[column.name] = ends
     return {"numRecords": footer.num_rows, "minValues": lows, "maxValues": highs, "nullCount": nulls}
 
 

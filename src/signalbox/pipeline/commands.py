@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from signalbox.pipeline.options import AuditOptions, OptionError, RunOptions, TablesOptions
+from signalbox.pipeline.options import AuditOptions, OptionError, RunOptions, TablesOptions, TemporaryError
 from signalbox.pipeline.topic_set.selection import TopicSelection
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "OptionError",
     "PipelineNotInstalledError",
     "TablesOptions",
+    "TemporaryError",
     "TopicSelection",
     "fetch_jars",
     "list_rejected",

@@ -17,7 +17,7 @@ from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine, open_engine
 from signalbox.pipeline.events import PipelineEvent, Reporting
 from signalbox.pipeline.observe.progress import ProgressLines
-from signalbox.pipeline.options import RunOptions, reject_faulty
+from signalbox.pipeline.options import AuditOptions, RunOptions, reject_faulty
 from signalbox.pipeline.positions.position import parse_position, resolve
 from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.sinks.delta_log import last_transaction, partition_columns
@@ -26,6 +26,7 @@ from signalbox.pipeline.table_job import TableJob
 from signalbox.pipeline.table_run import TableRun
 from signalbox.pipeline.table_state import StateError, StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape
+from signalbox.pipeline.tables.table_names import reject_taken_names
 from signalbox.pipeline.topic_client import TopicClient
 
 
@@ -64,6 +65,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
     topic_ids, _ = client.partitions([plan.topic])
     with folder.locked():
         stored = folder.read()
+        reject_taken_names(options.warehouse, plan.name, is_audit=isinstance(options, AuditOptions))
         begun_with = stored.profile if stored else None
         requested_state = TableState(
             topic=plan.topic,

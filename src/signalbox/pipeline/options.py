@@ -150,6 +150,10 @@ class OptionError(ValueError):
         self.faults = faults
 
 
+class TemporaryError(RuntimeError):
+    """A failure that a later attempt may not have: another program's commit, or the disk."""
+
+
 def reject_faulty(options: RunOptions) -> None:
     """Raises OptionError if any option is invalid."""
     faults = options.faults()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -42,3 +45,25 @@ def test_columns_to_cluster_by_are_passed_on(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path), "--cluster-by", "none"])
     assert (result.exit_code, result.stdout) == (1, "")
     assert "cluster by none: the table has no such column, but n, m" in result.stderr
+
+
+def test_a_repeated_maintenance_goes_on_after_a_conflict(tmp_path: Path) -> None:
+    for number in range(3):
+        write_deltalake(str(tmp_path / "t"), pa.table({"n": [number]}), mode="append")
+    blocked = tmp_path / "t" / "_delta_log" / f"{3:020d}.json"
+    blocked.mkdir()  # no commit gets this version
+    assert CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path)]).exit_code == 1
+    code = "from signalbox.cli.main import run; run()"
+    command = [sys.executable, "-c", code, "pipeline", "maintain", "t", "--warehouse", str(tmp_path), "--json"]
+    with subprocess.Popen(
+        [*command, "--every", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert re.search("other commits came first: .*; the next attempt is in 1 s", process.stderr.readline())
+            blocked.rmdir()
+            (table,) = json.loads(process.stdout.readline())
+            assert (table["files_before"], table["files_after"]) == (3, 1)
+        finally:
+            process.terminate()

@@ -10,6 +10,16 @@ from signalbox.pipeline.alerts.alert_topic import AlertError, AlertTopic
 from signalbox.pipeline.alerts.rules import AlertRules
 from signalbox.pipeline.offsets import ranges_between
 from signalbox.pipeline.topic_client import TopicClient, new_reader, read_ranges
+from signalbox.security.acl import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermission,
+    ResourcePattern,
+    ResourceType,
+)
+from signalbox.testing.kafka_cluster.cluster_options import ClusterOptions
+from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
 from tests.pipeline.alerts.test_rules import rejected
 from tests.pipeline.topics import Topics
 
@@ -40,3 +50,20 @@ def test_alerts_are_acknowledged_records(topics: Topics) -> None:
 def test_a_topic_that_cannot_be_created_is_named(topics: Topics) -> None:
     with pytest.raises(AlertError, match="topic not/a/name cannot be created"):
         AlertTopic(topics.bootstrap, {}, "not/a/name").create()
+
+
+def test_a_topic_that_exists_needs_no_right_to_create_it() -> None:
+    options = ClusterOptions(
+        brokers=1, security="SASL_PLAINTEXT", users={"lake": "l-secret"}, authorize=True, topics={"there": 1}
+    )
+    with KafkaCluster(options) as cluster:
+        entry = AccessControlEntry("User:lake", "*", AclOperation.WRITE, AclPermission.ALLOW)
+        rights = [AclBinding(ResourcePattern(ResourceType.TOPIC, name), entry) for name in ("there", "missing")]
+        for result in cluster.client.call(cluster.client.admin.create_acls, rights).values():
+            result.raise_for_error()
+        config = cluster.client_config("lake").librdkafka()
+        topic = AlertTopic(cluster.bootstrap_servers, config, "there")
+        topic.create()
+        assert topic.write(AlertRules().alerts([rejected()])) == 1
+        with pytest.raises(AlertError, match=r"topic missing cannot be created: .*uthoriz"):
+            AlertTopic(cluster.bootstrap_servers, config, "missing").create()

@@ -8,9 +8,11 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
+from signalbox.pipeline.rejected import replay_plan
 from signalbox.pipeline.rejected.replay_plan import ReplayPlan, drop_plan, read_plan, take_out, write_plan
 from signalbox.pipeline.sinks.delta_log import last_transaction, read_table
 from signalbox.pipeline.table_state import StateError
+from tests.pipeline.sinks.compacted_meanwhile import write_compacted_meanwhile
 
 pytestmark = pytest.mark.spec("P6")
 
@@ -43,3 +45,15 @@ def test_records_are_taken_out_once_and_the_marks_stay(tmp_path: Path) -> None:
     assert DeltaTable(str(path)).version() == 1
     assert read_table(path, ["value"]).column("value").to_pylist() == [b"b", b"c"]
     assert last_transaction(path, "app") == 4
+
+
+def test_a_compaction_while_records_are_taken_out_doubles_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t_dead"
+    for offset in range(4):
+        row = pa.table({"topic": ["t"], "partition": [0], "offset": [offset], "value": [b"v"]})
+        write_deltalake(str(path), row, mode="append")
+    compactions: list[Path] = []
+    monkeypatch.setattr(replay_plan, "write_deltalake", write_compacted_meanwhile(path, compactions))
+    assert take_out(path, (("t", 0, 1),)) == 1
+    assert compactions == [path]
+    assert sorted(read_table(path, ["offset"]).column("offset").to_pylist()) == [0, 2, 3]

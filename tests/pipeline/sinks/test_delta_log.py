@@ -12,6 +12,7 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from signalbox.pipeline.schema_gate import SchemaBreakError
+from signalbox.pipeline.sinks import delta_log
 from signalbox.pipeline.sinks.delta_log import (
     TableFiles,
     count_rows,
@@ -23,6 +24,7 @@ from signalbox.pipeline.sinks.delta_log import (
     replace_table,
     rows_of_newest_commit,
 )
+from tests.pipeline.sinks.compacted_meanwhile import write_compacted_meanwhile
 
 
 def struct(**fields: str) -> dict[str, Any]:
@@ -64,6 +66,31 @@ def test_types_are_widened_in_one_commit_that_keeps_rows_and_marks(tmp_path: Pat
     assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
     ensure_table(path, struct(a="long", b="double", c="timestamp"))
     assert DeltaTable(str(path)).version() == 3
+
+
+def test_a_compaction_while_types_are_widened_doubles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t"
+    ensure_table(path, struct(n="integer"))
+    for number in range(4):
+        write_deltalake(str(path), pa.table({"n": pa.array([number], pa.int32())}), mode="append")
+    compactions: list[Path] = []
+    monkeypatch.setattr(delta_log, "write_deltalake", write_compacted_meanwhile(path, compactions))
+    ensure_table(path, struct(n="long", m="string"))
+    assert compactions == [path]
+    assert sorted(read_table(path).to_pylist(), key=lambda row: row["n"]) == [{"n": n, "m": None} for n in range(4)]
+
+
+def test_a_compaction_while_content_is_replaced_doubles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t"
+    for number in range(4):
+        write_deltalake(str(path), pa.table({"n": [number]}), mode="append")
+    compactions: list[Path] = []
+    monkeypatch.setattr(delta_log, "write_deltalake", write_compacted_meanwhile(path, compactions))
+    replace_table(path, pa.table({"n": [7, 8]}))
+    assert compactions == [path]
+    assert sorted(read_table(path).column("n").to_pylist()) == [7, 8]
 
 
 def test_rows_are_counted_and_read(tmp_path: Path) -> None:

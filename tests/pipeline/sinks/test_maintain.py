@@ -11,7 +11,9 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from signalbox.pipeline.options import OptionError
+from signalbox.pipeline.options import OptionError, TemporaryError
+from signalbox.pipeline.sinks import maintain
+from signalbox.pipeline.sinks.deleted_keys import deleted_keys_path
 from signalbox.pipeline.sinks.delta_log import last_transaction, read_table
 from signalbox.pipeline.sinks.maintain import MaintenanceError, maintain_table
 
@@ -80,6 +82,36 @@ def test_old_files_and_those_of_killed_batches_are_deleted(tmp_path: Path) -> No
     assert len(list(path.glob("*.parquet"))) == 1
     assert sorted(read_table(path).column("n").to_pylist()) == [0, 1, 2]
     assert DeltaTable(str(path)).file_uris()
+
+
+def test_a_merge_that_commits_first_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path / "t", range(4))
+    merges = ["n = 2"]
+
+    def opened(path: str) -> DeltaTable:
+        table = DeltaTable(path)
+        if merges:
+            DeltaTable(path).delete(merges.pop())
+        return table
+
+    monkeypatch.setattr(maintain, "DeltaTable", opened)
+    (result,) = maintain_table(tmp_path, "t", say=lambda _: None)
+    assert (result.files_before, result.files_after) == (3, 1)
+    assert sorted(read_table(tmp_path / "t").column("n").to_pylist()) == [0, 1, 3]
+
+
+def test_conflicts_without_end_are_a_temporary_error(tmp_path: Path) -> None:
+    fill(tmp_path / "t", range(4))
+    (tmp_path / "t" / "_delta_log" / f"{4:020d}.json").mkdir()  # no commit gets this version
+    with pytest.raises(TemporaryError, match=r"table .*/t was not maintained, other commits came first"):
+        maintain_table(tmp_path, "t", say=lambda _: None)
+
+
+def test_the_deleted_keys_of_a_table_are_maintained(tmp_path: Path) -> None:
+    fill(tmp_path / "t", range(2))
+    fill(deleted_keys_path(tmp_path / "t"), range(3))
+    _, deleted = maintain_table(tmp_path, "t", say=lambda _: None)
+    assert (deleted.table, deleted.files_before, deleted.files_after) == ("deleted_keys", 3, 1)
 
 
 def test_what_cannot_be_done_is_named(tmp_path: Path) -> None:

@@ -43,10 +43,15 @@ def maintain(
     while True:
         try:
             tables = commands.maintain_table(warehouse, name, target_mb, retention_hours, say, columns)
+        except commands.TemporaryError as error:
+            if every is None:
+                fail(str(error))
+            say(f"{error}; the next attempt is in {every:g} s")
         except (commands.OptionError, RuntimeError) as error:
             fail(str(error))
-        if as_json:
-            print(json.dumps([table.as_json() for table in tables]), flush=True)
+        else:
+            if as_json:
+                print(json.dumps([table.as_json() for table in tables]), flush=True)
         if every is None:
             return
         never.wait(every)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicCollection
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -35,14 +35,29 @@ class AlertTopic:
         self._producer = Producer({**self._settings, "acks": "all", "enable.idempotence": True, "linger.ms": 0})
 
     def create(self) -> None:
-        """Creates the topic with one partition, if it does not exist. Raises AlertError."""
+        """Creates the topic with one partition, if it does not exist. Raises AlertError.
+
+        Only a missing topic needs the right to create it: brokers reject a client without that right even if the topic
+        exists.
+        """
         admin = AdminClient(self._settings)
+        if self._exists(admin):
+            return
         (created,) = admin.create_topics([NewTopic(self._topic, 1)], operation_timeout=TIMEOUT_SECONDS).values()
         try:
             created.result(TIMEOUT_SECONDS)
         except KafkaException as fault:
             if fault.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise AlertError(f"topic {self._topic} cannot be created: {fault.args[0].str()}") from fault
+
+    def _exists(self, admin: AdminClient) -> bool:
+        """False also if the brokers do not show the topic to this client: then its creation reports why."""
+        (described,) = admin.describe_topics(TopicCollection([self._topic]), request_timeout=TIMEOUT_SECONDS).values()
+        try:
+            described.result(TIMEOUT_SECONDS)
+        except KafkaException:
+            return False
+        return True
 
     def write(self, alerts: Iterable[Alert]) -> int:
         """Writes the alerts and waits until all are acknowledged; returns their number. Raises AlertError."""

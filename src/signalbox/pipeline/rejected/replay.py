@@ -36,6 +36,7 @@ from signalbox.pipeline.stream import spark_faults
 from signalbox.pipeline.table_state import StateError, StateFolder, TableState
 from signalbox.pipeline.tables.format_plan import FormatPlan
 from signalbox.pipeline.tables.projection import good_rows, parsed
+from signalbox.pipeline.tables.table_names import reject_taken_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +141,7 @@ def replay_rejected(
     state = folder.read()
     if state is None:
         raise StateError(f"there is no table {options.table_name} in {options.warehouse}")
+    reject_taken_names(options.warehouse, options.table_name, is_audit=state.topic == AUDIT_TOPIC)
     if state.mode == "upsert":
         raise StateError(
             f"table {options.table_name} has the newest row of each key: an old record cannot be replayed into it, "

@@ -17,6 +17,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from pyarrow import fs
 
+from signalbox.pipeline.sinks.commit_retry import ALONE, repeated_on_conflict
 from signalbox.pipeline.table_state import read_state_file
 
 _FILE = "replay.json"
@@ -60,6 +61,7 @@ def positions_of(table: pa.Table) -> tuple[Position, ...]:
     return tuple(zip(*(table.column(name).to_pylist() for name in ("topic", "partition", "offset"))))
 
 
+@repeated_on_conflict
 def take_out(path: Path, positions: tuple[Position, ...]) -> int:
     """Removes the records at these positions from the table of rejected records, in one commit, and returns how many
     they were; 0 and no commit if none of them is there."""
@@ -70,5 +72,5 @@ def take_out(path: Path, positions: tuple[Position, ...]) -> int:
     kept = [position not in gone for position in positions_of(rejected)]
     remaining = rejected.filter(pa.array(kept, pa.bool_()))
     if remaining.num_rows < rejected.num_rows:
-        write_deltalake(str(path), remaining, mode="overwrite")
+        write_deltalake(table, remaining, mode="overwrite", commit_properties=ALONE)
     return int(rejected.num_rows - remaining.num_rows)

@@ -17,6 +17,7 @@ from deltalake.schema import Field
 from pyarrow import fs
 
 from signalbox.pipeline.schema_gate import added_columns, widened_columns
+from signalbox.pipeline.sinks.commit_retry import ALONE, repeated_on_conflict
 
 
 def is_table(path: Path) -> bool:
@@ -29,6 +30,7 @@ def partition_columns(path: Path) -> tuple[str, ...] | None:
     return tuple(DeltaTable(str(path)).metadata().partition_columns) if is_table(path) else None
 
 
+@repeated_on_conflict
 def ensure_table(path: Path, schema: Mapping[str, Any], partition_by: Sequence[str] = ()) -> None:
     """Creates the table, adds the columns that it lacks and widens types; every column nullable.
 
@@ -61,7 +63,14 @@ def _rewrite(table: DeltaTable, path: Path, schema: Mapping[str, Any]) -> None:
     rows = (cast for batch in batches for cast in pa.Table.from_batches([batch]).cast(arrow_schema).to_batches())
     reader = pa.RecordBatchReader.from_batches(arrow_schema, rows)
     partitions = table.metadata().partition_columns
-    write_deltalake(str(path), reader, mode="overwrite", schema_mode="overwrite", partition_by=partitions or None)
+    write_deltalake(
+        table,
+        reader,
+        mode="overwrite",
+        schema_mode="overwrite",
+        partition_by=partitions or None,
+        commit_properties=ALONE,
+    )
 
 
 def last_transaction(path: Path, application: str) -> int | None:
@@ -91,9 +100,10 @@ def rows_of_newest_commit(path: Path) -> int:
     return sum(json.loads(action["add"]["stats"])["numRecords"] for action in actions if "add" in action)
 
 
+@repeated_on_conflict
 def replace_table(path: Path, content: pa.Table) -> None:
     """Replaces the whole table by the content, in one commit; for tables that fit in memory."""
-    write_deltalake(str(path), content, mode="overwrite", schema_mode="overwrite")
+    write_deltalake(str(path), content, mode="overwrite", schema_mode="overwrite", commit_properties=ALONE)
 
 
 class TableFiles:

@@ -1,8 +1,10 @@
-"""Maintains Delta tables by delta-rs: compaction or clustering, vacuum, checkpoints of the log, in both profiles.
+"""Maintains Delta tables by delta-rs: compaction or clustering, statistics, vacuum, checkpoints of the log, in both
+profiles.
 
 Each batch adds files and a commit; without maintenance readers open ever more of both. The steps are ordinary commits:
-a pipeline may write the table meanwhile, which appends and so conflicts with none of them. The transaction marks of the
-pipelines are kept in checkpoints.
+a pipeline may write the table meanwhile. A batch that appends conflicts with none of them. A merge of an upsert, a
+widened column and a replay replace files, as a compaction does: whichever commits later is repeated
+(`commit_retry.py`). The transaction marks of the pipelines are kept in checkpoints.
 
 Vacuum deletes files that no version within the retention names, those of killed batches too. A file of a batch in
 progress is named by no version yet: therefore the retention is at least an hour.
@@ -16,10 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import CommitFailedError, DeltaError
 
-from signalbox.pipeline.options import OptionError
+from signalbox.pipeline.options import OptionError, TemporaryError
+from signalbox.pipeline.sinks.commit_retry import repeated_on_conflict
+from signalbox.pipeline.sinks.deleted_keys import deleted_keys_path
 from signalbox.pipeline.sinks.delta_log import is_table
+from signalbox.pipeline.sinks.statistics import complete_statistics
 
 DEFAULT_TARGET_MB = 128
 DEFAULT_RETENTION_HOURS = 168
@@ -32,11 +37,13 @@ class MaintenanceError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableMaintenance:
-    """What was done to a table: data files before and after, files deleted by vacuum, the version of the checkpoint."""
+    """What was done to a table: data files before and after, files that got statistics, files deleted by vacuum, the
+    version of the checkpoint."""
 
     table: str
     files_before: int
     files_after: int
+    completed_statistics: int
     deleted_files: int
     checkpoint_version: int
 
@@ -45,14 +52,22 @@ class TableMaintenance:
         return asdict(self)
 
 
-def _maintain(path: Path, target_mb: int, retention_hours: int, cluster_by: Sequence[str]) -> TableMaintenance:
+@repeated_on_conflict
+def _rewrite_files(path: Path, target_mb: int, cluster_by: Sequence[str]) -> int:
+    """Compacts or sorts the table; returns the number of its files before."""
     table = DeltaTable(str(path))
     before = len(table.file_uris())
     if cluster_by:
         table.optimize.z_order(cluster_by, target_size=target_mb * 1024 * 1024)
     else:
         table.optimize.compact(target_size=target_mb * 1024 * 1024)
-    table.update_incremental()
+    return before
+
+
+def _maintain(path: Path, target_mb: int, retention_hours: int, cluster_by: Sequence[str]) -> TableMaintenance:
+    before = _rewrite_files(path, target_mb, cluster_by)
+    completed = complete_statistics(path)
+    table = DeltaTable(str(path))
     # Shorter retentions than the table's own (a week by default) are the caller's decision.
     deleted = table.vacuum(retention_hours, dry_run=False, enforce_retention_duration=False, full=True)
     table.update_incremental()
@@ -62,6 +77,7 @@ def _maintain(path: Path, target_mb: int, retention_hours: int, cluster_by: Sequ
         table=path.name,
         files_before=before,
         files_after=len(table.file_uris()),
+        completed_statistics=completed,
         deleted_files=len(deleted),
         checkpoint_version=table.version(),
     )
@@ -89,7 +105,8 @@ def maintain_table(
     cluster_by: Sequence[str] = (),
     say: Callable[[str], None] = print,
 ) -> list[TableMaintenance]:
-    """Maintains a table and the table of its rejected records. Raises OptionError, MaintenanceError.
+    """Maintains a table, the table of its rejected records and that of its deleted keys. Raises OptionError,
+    MaintenanceError, and TemporaryError if a later attempt may succeed.
 
     `target_mb`: the size of files to aim at. `retention_hours`: how long versions of the table can still be read.
     `cluster_by`: rewrites the table with rows that are close in these columns close in its files (Z-order), so that
@@ -110,16 +127,21 @@ def maintain_table(
     if problems:
         raise OptionError(problems)
     done = []
-    for path in (warehouse / name, warehouse / f"{name}_dead"):
+    for path in (warehouse / name, warehouse / f"{name}_dead", deleted_keys_path(warehouse / name)):
         if not is_table(path):
             continue
         try:
-            result = _maintain(path, target_mb, retention_hours, cluster_by if path.name == name else ())
+            result = _maintain(path, target_mb, retention_hours, cluster_by if path == warehouse / name else ())
+        except CommitFailedError as error:
+            raise TemporaryError(f"table {path} was not maintained, other commits came first: {error}") from error
         except (DeltaError, OSError) as error:
-            raise MaintenanceError(f"table {path} cannot be maintained: {error}") from error
+            passes = isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
+            fault = TemporaryError if passes else MaintenanceError
+            raise fault(f"table {path} cannot be maintained: {error}") from error
         say(
             f"{result.table}: {result.files_before:,} files became {result.files_after:,}, "
-            f"{result.deleted_files:,} old files deleted, checkpoint of version {result.checkpoint_version:,}"
+            + (f"statistics of {result.completed_statistics:,} completed, " if result.completed_statistics else "")
+            + f"{result.deleted_files:,} old files deleted, checkpoint of version {result.checkpoint_version:,}"
         )
         done.append(result)
     return done

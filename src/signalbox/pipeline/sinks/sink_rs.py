@@ -21,6 +21,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
 from pyspark.sql import DataFrame
 
+from signalbox.pipeline.sinks.column_ranges import TIME_TYPES, column_range
 from signalbox.pipeline.sinks.delta_log import last_transaction, partition_columns
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
 
@@ -30,7 +31,8 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def file_statistics(path: Path) -> dict[str, Any]:
-    """Delta's per-file statistics from a Parquet footer: rows, and ranges and nulls of top-level numbers."""
+    """Delta's per-file statistics from a Parquet footer: rows, and ranges and nulls of top-level numbers and
+    times."""
     footer = pq.read_metadata(path)
     lows: dict[str, Any] = {}
     highs: dict[str, Any] = {}
@@ -39,16 +41,15 @@ def file_statistics(path: Path) -> dict[str, Any]:
         column = footer.schema.column(index)
         if column.path != column.name or column.physical_type not in _RANGED_TYPES:
             continue
-        if column.logical_type.type not in ("NONE", "INT"):
+        if column.logical_type.type not in ("NONE", "INT") and column.converted_type not in TIME_TYPES:
             continue
         chunks = [footer.row_group(group).column(index).statistics for group in range(footer.num_row_groups)]
         if any(chunk is None or not chunk.has_null_count for chunk in chunks):
             continue
         nulls[column.name] = sum(chunk.null_count for chunk in chunks)
-        ranged = [chunk for chunk in chunks if chunk.has_min_max]
-        if ranged and all(chunk.min == chunk.min and chunk.max == chunk.max for chunk in ranged):
-            lows[column.name] = min(chunk.min for chunk in ranged)
-            highs[column.name] = max(chunk.max for chunk in ranged)
+        ends = column_range(column, chunks)
+        if ends is not None:
+            lows[column.name], highs[column.name] = ends
     return {"numRecords": footer.num_rows, "minValues": lows, "maxValues": highs, "nullCount": nulls}
 
 

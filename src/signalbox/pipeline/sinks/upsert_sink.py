@@ -1,8 +1,8 @@
 """Upsert by the record's key: a table with the newest row of each key; a record without a value deletes its key's row.
 
 Committed by delta-rs in both profiles: its merge carries the batch's transaction mark in the same commit, which Delta's
-`MERGE` statement cannot. The rows of a batch pass through the driver, one per key. Of two records of a partition the
-higher offset is newer, whatever order they are written in; of two partitions (of a topic that got more) the later one.
+`MERGE` statement cannot. The rows of a batch pass through the driver, one per key. `key_order.py` decides which record
+is newer, whatever order they are written in; `deleted_keys.py` keeps the positions of keys that have no row any more.
 """
 
 from __future__ import annotations
@@ -10,21 +10,14 @@ from __future__ import annotations
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
+from signalbox.pipeline.sinks.commit_retry import repeated_on_conflict
+from signalbox.pipeline.sinks.deleted_keys import DeletedKeys
 from signalbox.pipeline.sinks.delta_log import last_transaction
+from signalbox.pipeline.sinks.key_order import IS_NEWER, newest_rows
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
 
-_IS_NEWER = "(s.partition <> t.partition OR s.offset > t.offset)"
 _COUNTS = ("num_target_rows_inserted", "num_target_rows_updated", "num_target_rows_deleted")
-
-
-def newest_rows(frame: DataFrame) -> DataFrame:
-    """The newest row of each key."""
-    row = F.struct(*frame.columns)
-    by_partition = frame.groupBy("key", "partition").agg(F.max_by(row, "offset").alias("row"))
-    newest = by_partition.groupBy("key").agg(F.max_by("row", F.struct("row.timestamp", "row.offset")).alias("row"))
-    return newest.select("row.*")
 
 
 def _as_in_table(rows: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -50,16 +43,20 @@ class UpsertSink:
         last = self.last_batch(target)
         if last is not None and last >= stamp.batch_id:
             return None
-        table = DeltaTable(str(target.path))
-        rows = _as_in_table(newest_rows(frame).toArrow(), pa.schema(table.schema().to_arrow()))
+        return self._merge(DeletedKeys(target.path).apply(newest_rows(frame).toArrow()), target, stamp)
+
+    @repeated_on_conflict
+    def _merge(self, newest: pa.Table, target: TableTarget, stamp: BatchStamp) -> int:
+        table = DeltaTable(str(target.path))  # its newest version: a maintenance may have committed meanwhile
+        rows = _as_in_table(newest, pa.schema(table.schema().to_arrow()))
         properties = CommitProperties(
             custom_metadata={"userMetadata": stamp.metadata()},
             app_transactions=[Transaction(target.transaction_app, stamp.batch_id)],
         )
         metrics = (
             table.merge(rows, "t.key = s.key", source_alias="s", target_alias="t", commit_properties=properties)
-            .when_matched_delete(f"s.value IS NULL AND {_IS_NEWER}")
-            .when_matched_update_all(f"s.value IS NOT NULL AND {_IS_NEWER}")
+            .when_matched_delete(f"s.value IS NULL AND {IS_NEWER}")
+            .when_matched_update_all(f"s.value IS NOT NULL AND {IS_NEWER}")
             .when_not_matched_insert_all("s.value IS NOT NULL")
             .execute()
         )

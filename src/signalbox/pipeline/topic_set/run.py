@@ -21,6 +21,7 @@ from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.stream import spark_faults, stop_signals
 from signalbox.pipeline.table_state import StateFolder
 from signalbox.pipeline.tables.run import TablesResult, run_tables
+from signalbox.pipeline.tables.table_names import taken_in_run
 from signalbox.pipeline.topic_client import TopicClient, TopicError
 from signalbox.pipeline.topic_set.selection import TopicSelection
 
@@ -110,7 +111,7 @@ class _Tables:
 
     def run_sequentially(self, topics: list[str]) -> None:
         """One topic after the other, until a signal stops the run."""
-        for topic in topics:
+        for topic in self._with_free_names(topics):
             if self._stopped:
                 return
             self._run(topic)
@@ -120,7 +121,8 @@ class _Tables:
         threads: dict[str, threading.Thread] = {}
         looked_at, started = time.monotonic(), time.monotonic()
         while True:
-            for topic in topics:
+            waiting = [topic for topic in topics if topic not in threads and topic not in self.result.failed]
+            for topic in self._with_free_names(topics) if waiting else ():
                 if topic not in threads and not self._stopped:
                     threads[topic] = threading.Thread(target=self._run, args=(topic,), name=f"table-{topic}")
                     threads[topic].start()
@@ -137,6 +139,14 @@ class _Tables:
             if time.monotonic() - looked_at > NEW_TOPICS_SECONDS and not self._stopped:
                 topics, looked_at = self._look_again(topics, found), time.monotonic()
 
+    def _with_free_names(self, topics: list[str]) -> list[str]:
+        """The topics whose table is not the one of another topic's rejected records; the others have failed."""
+        taken = taken_in_run(self._options.warehouse, topics)
+        for topic, fault in taken.items():
+            if topic not in self.result.failed:
+                self._fail(topic, fault)
+        return [topic for topic in topics if topic not in taken]
+
     def _look_again(self, topics: list[str], found: Callable[[], list[str]]) -> list[str]:
         try:
             return found()
@@ -149,9 +159,12 @@ class _Tables:
         try:
             result = self._run_one(options, engine=self._engine, listener=self._listener, say=self._say)
         except (OptionError, RuntimeError, TimeoutError) as fault:
-            self._say(f"{topic}: failed: {fault}")
-            with self._lock:
-                self.result.failed[topic] = str(fault)
+            self._fail(topic, str(fault))
         else:
             with self._lock:
                 self.result.tables[topic] = result
+
+    def _fail(self, topic: str, fault: str) -> None:
+        self._say(f"{topic}: failed: {fault}")
+        with self._lock:
+            self.result.failed[topic] = fault

@@ -1,7 +1,8 @@
 """One run of one pipeline: topic → table (and dead table), batch by batch, exactly once.
 
-Order within a batch: first the dead records, then the good rows, each committed under the batch's id. A run that dies
-in between repeats the batch: a table that holds the batch is skipped, the other one is completed.
+Order within a batch: first the dead records, then the good rows, each committed under the batch's id. The good rows'
+mark therefore means that the batch is complete, and a repeat of it is skipped unread. With the dead records' mark alone
+the records that the tables hold are left out of the repeat (`positions/held_records.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -25,6 +27,7 @@ from signalbox.pipeline.events import EventListener, PipelineEvent, Step
 from signalbox.pipeline.offsets import OffsetMap
 from signalbox.pipeline.options import RunOptions
 from signalbox.pipeline.positions.bounded_run import run_to
+from signalbox.pipeline.positions.held_records import held_positions, without
 from signalbox.pipeline.positions.position import parse_position, resolve
 from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.sinks.delta_log import ensure_table
@@ -41,7 +44,7 @@ WAITING_EVENT_SECONDS = 5.0
 
 class TableRun:
     """A run in progress, and its counts. `on_rows` receives the good rows of each batch of a table with a schema before
-    they are committed, since a commit may take seconds: again if a batch is repeated."""
+    they are committed, since a commit may take seconds: again if a batch is repeated whose rows are not committed."""
 
     def __init__(
         self, job: TableJob, options: RunOptions, engine: Engine, client: TopicClient, listener: EventListener
@@ -149,6 +152,14 @@ class TableRun:
             self.shape = shape
             self._ensure_tables()
 
+    def holds(self, target: TableTarget, batch_id: int) -> bool:
+        """Whether a table has the batch's mark."""
+        last = self._sink.last_batch(target)
+        return last is not None and last >= batch_id
+
+    def _report_held(self, target: TableTarget) -> None:
+        self._report(Step.TABLE_COMMITTED, table=target.name, rows=0, skipped=True)
+
     def _commit(self, frame: DataFrame, target: TableTarget, stamp: BatchStamp) -> int | None:
         sink = self._good_sink if target == self.good_target else self._sink
         rows = sink.append(frame, target, stamp)
@@ -160,14 +171,11 @@ class TableRun:
         self._batch_id = batch_id
         self._batch_begun = time.monotonic()
         self._report(Step.BATCH_STARTED)
-        self._follow_schemas()
-        checkpoint = self.job.checkpoint
-        start = batch_end(checkpoint, batch_id - 1) or self.job.begin
-        stamp = BatchStamp(batch_id, {"from": start, "to": batch_end(checkpoint, batch_id)})
-        if self.has_dead_table:
-            rows, dead = self._write_parsed(records, stamp)
+        rows, dead = None, 0
+        if self.holds(self.good_target, batch_id):
+            self._report_held(self.good_target)
         else:
-            rows, dead = self._commit(good_rows(records, self.shape), self.good_target, stamp), 0
+            rows, dead = self._write_records(records, batch_id)
         self.counts.batches += 1
         self.counts.repeated_batches += rows is None
         self.counts.rows += rows or 0
@@ -175,7 +183,29 @@ class TableRun:
         self._report(Step.BATCH_DONE, rows=rows or 0, dead_rows=dead, skipped=rows is None)
         self._batch_begun = 0.0
 
-    def _write_parsed(self, records: DataFrame, stamp: BatchStamp) -> tuple[int | None, int]:
+    def _write_records(self, records: DataFrame, batch_id: int) -> tuple[int | None, int]:
+        self._follow_schemas()
+        checkpoint = self.job.checkpoint
+        start, end = batch_end(checkpoint, batch_id - 1) or self.job.begin, batch_end(checkpoint, batch_id)
+        stamp = dead_stamp = BatchStamp(batch_id, {"from": start, "to": end})
+        if not self.has_dead_table:
+            return self._commit(good_rows(records, self.shape), self.good_target, stamp), 0
+        dead_target = self.dead_target
+        if self.holds(dead_target, batch_id):
+            self._report_held(dead_target)
+            held_in = [dead_target] if self.job.state.mode == "upsert" else [dead_target, self.good_target]
+            held = [held_positions(target.path, start, end) for target in held_in]
+            records = without(self.engine.spark, records, pa.concat_tables(held))
+            # Records may be rejected now that were good when the batch was begun. Its mark is taken; they need none,
+            # since the next repeat would find them in the table.
+            dead_target = TableTarget(dead_target.path, f"{dead_target.transaction_app}/repeated")
+            last = self._sink.last_batch(dead_target)
+            dead_stamp = BatchStamp(0 if last is None else last + 1, {**stamp.lineage, "batch_id": batch_id})
+        return self._write_parsed(records, stamp, dead_target, dead_stamp)
+
+    def _write_parsed(
+        self, records: DataFrame, stamp: BatchStamp, dead_target: TableTarget, dead_stamp: BatchStamp
+    ) -> tuple[int | None, int]:
         shape = self.shape
         frame = parsed(records, shape).persist()
         try:
@@ -184,7 +214,7 @@ class TableRun:
             self._report(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
             if self.on_rows is not None:
                 self.on_rows(good_rows(frame, shape))
-            kept_aside = self._commit(dead_rows(frame, shape), self.dead_target, stamp) if dead else 0
+            kept_aside = self._commit(dead_rows(frame, shape), dead_target, dead_stamp) if dead else 0
             rows = self._commit(good_rows(frame, shape), self.good_target, stamp)
             return rows, kept_aside or 0
         finally:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -24,11 +24,12 @@ from signalbox.pipeline.checkpoint_files import (
 )
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, PipelineEvent, Step
-from signalbox.pipeline.offsets import OffsetMap
+from signalbox.pipeline.offsets import OffsetMap, recreated
 from signalbox.pipeline.options import RunOptions
 from signalbox.pipeline.positions.bounded_run import run_to
-from signalbox.pipeline.positions.held_records import held_positions, without
+from signalbox.pipeline.positions.held_records import without_held
 from signalbox.pipeline.positions.position import parse_position, resolve
+from signalbox.pipeline.positions.read_on import read_on
 from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.sinks.delta_log import ensure_table
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
@@ -104,7 +105,15 @@ class TableRun:
         ending = self._ending or self.client.offsets([self.job.topic], "latest")
         self._known = flat_offsets(ending.to_json())
 
-    def _report(self, step: Step, **facts: Any) -> None:
+    def reject_recreated(self) -> None:
+        """Raises DataLossError if the topic has another id than when the table was begun. Before a commit: Spark's
+        connector knows no ids, and would go on with the records of the other topic."""
+        topic, topic_id = self.job.topic, self.client.topic_id(self.job.topic)
+        if topic_id != self.job.state.topic_id:
+            raise recreated(topic, self.job.state.topic_id, topic_id)
+
+    def report(self, step: Step, **facts: Any) -> None:
+        """Reports a step of the batch in progress."""
         self._reported_at = time.monotonic()
         consumed = self.consumed()
         known_records = sum(offset - self.job.begin.get(where, 0) for where, offset in self._known.items())
@@ -112,11 +121,10 @@ class TableRun:
             PipelineEvent(
                 step=step,
                 pipeline=self.job.name,
-                batch_id=self._batch_id,
                 seconds=time.monotonic() - self._batch_begun if self._batch_begun else 0.0,
                 consumed_records=consumed,
                 known_records=max(known_records, consumed),
-                **facts,
+                **{"batch_id": self._batch_id, **facts},
             )
         )
 
@@ -158,19 +166,19 @@ class TableRun:
         return last is not None and last >= batch_id
 
     def _report_held(self, target: TableTarget) -> None:
-        self._report(Step.TABLE_COMMITTED, table=target.name, rows=0, skipped=True)
+        self.report(Step.TABLE_COMMITTED, table=target.name, rows=0, skipped=True)
 
     def _commit(self, frame: DataFrame, target: TableTarget, stamp: BatchStamp) -> int | None:
         sink = self._good_sink if target == self.good_target else self._sink
         rows = sink.append(frame, target, stamp)
-        self._report(Step.TABLE_COMMITTED, table=target.name, rows=rows or 0, skipped=rows is None)
+        self.report(Step.TABLE_COMMITTED, table=target.name, rows=rows or 0, skipped=rows is None)
         return rows
 
     def write_batch(self, records: DataFrame, batch_id: int) -> None:
         """Spark calls this for each batch."""
         self._batch_id = batch_id
         self._batch_begun = time.monotonic()
-        self._report(Step.BATCH_STARTED)
+        self.report(Step.BATCH_STARTED)
         rows, dead = None, 0
         if self.holds(self.good_target, batch_id):
             self._report_held(self.good_target)
@@ -180,7 +188,7 @@ class TableRun:
         self.counts.repeated_batches += rows is None
         self.counts.rows += rows or 0
         self.counts.dead_rows += dead
-        self._report(Step.BATCH_DONE, rows=rows or 0, dead_rows=dead, skipped=rows is None)
+        self.report(Step.BATCH_DONE, rows=rows or 0, dead_rows=dead, skipped=rows is None)
         self._batch_begun = 0.0
 
     def _write_records(self, records: DataFrame, batch_id: int) -> tuple[int | None, int]:
@@ -189,13 +197,14 @@ class TableRun:
         start, end = batch_end(checkpoint, batch_id - 1) or self.job.begin, batch_end(checkpoint, batch_id)
         stamp = dead_stamp = BatchStamp(batch_id, {"from": start, "to": end})
         if not self.has_dead_table:
+            self.reject_recreated()
             return self._commit(good_rows(records, self.shape), self.good_target, stamp), 0
         dead_target = self.dead_target
         if self.holds(dead_target, batch_id):
             self._report_held(dead_target)
             held_in = [dead_target] if self.job.state.mode == "upsert" else [dead_target, self.good_target]
-            held = [held_positions(target.path, start, end) for target in held_in]
-            records = without(self.engine.spark, records, pa.concat_tables(held))
+            paths = [target.path for target in held_in]
+            records = without_held(self.engine.spark, records, paths, start, end)
             # Records may be rejected now that were good when the batch was begun. Its mark is taken; they need none,
             # since the next repeat would find them in the table.
             dead_target = TableTarget(dead_target.path, f"{dead_target.transaction_app}/repeated")
@@ -211,7 +220,8 @@ class TableRun:
         try:
             counted = frame.agg(F.count("*"), F.count_if(~F.col("_good"))).collect()[0]
             total, dead = int(counted[0]), int(counted[1])
-            self._report(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
+            self.reject_recreated()  # the records are read, and kept
+            self.report(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
             if self.on_rows is not None:
                 self.on_rows(good_rows(frame, shape))
             kept_aside = self._commit(dead_rows(frame, shape), dead_target, dead_stamp) if dead else 0
@@ -239,12 +249,16 @@ class TableRun:
             if time.monotonic() - self._reported_at > WAITING_EVENT_SECONDS:
                 if self.options.trigger_seconds is not None:
                     self._look_at_end()
-                self._report(Step.WAITING)
+                self.report(Step.WAITING)
             if meanwhile is not None:
                 meanwhile()
 
         if self.options.ending is not None:
-            return run_to(self, resolve(parse_position(self.options.ending), self.job.topic, self.client))
+            ending = resolve(parse_position(self.options.ending), self.job.topic, self.client)
+            return read_on(self, partial(run_to, self, ending))
+        return read_on(self, partial(self._stream, while_waiting))
+
+    def _stream(self, while_waiting: Callable[[], None]) -> RunCounts:
         started = time.monotonic()
         self.resume()
         run_query(
@@ -257,5 +271,5 @@ class TableRun:
             while_waiting=while_waiting,
             stop=self.engine.stop,
         )
-        self.counts.seconds = time.monotonic() - started
+        self.counts.seconds += time.monotonic() - started
         return self.counts

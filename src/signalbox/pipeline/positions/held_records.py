@@ -9,7 +9,7 @@ becomes what it is now.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -38,8 +38,13 @@ def held_positions(path: Path, start: Mapping[str, int], end: Mapping[str, int])
     return read_table(path, _POSITION, in_ranges(start, end))
 
 
-def without(spark: SparkSession, records: DataFrame, held: pa.Table) -> DataFrame:
-    """The records at other positions than the held ones, which are few: those of a batch."""
+def without_held(
+    spark: SparkSession, records: DataFrame, tables: Sequence[Path], start: Mapping[str, int], end: Mapping[str, int]
+) -> DataFrame:
+    """The records of a batch, [start, end) of each partition, that none of the tables holds. The held ones are few:
+    those of one batch."""
+    held = pa.concat_tables([held_positions(path, start, end) for path in tables])
     if not held.num_rows:
         return records
-    return records.join(F.broadcast(spark.createDataFrame(held)), _POSITION, "left_anti").select(*records.columns)
+    positions = F.broadcast(spark.createDataFrame(held))
+    return records.join(positions, _POSITION, "left_anti").select(*records.columns)

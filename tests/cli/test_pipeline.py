@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from signalbox.pipeline import commands
+from signalbox.pipeline.options import RunOptions
 from signalbox.pipeline.report.page import report_page
 from tests.pipeline.report.sample import figures
 
@@ -66,6 +68,27 @@ def test_client_properties_come_from_the_command_config(run: Any, tmp_path: Path
     result = run("pipeline", *command, "--warehouse", str(tmp_path / "w"), "--command-config", str(properties))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "sasl.jaas.config" in result.stderr
+
+
+@pytest.mark.spec("P3")
+@pytest.mark.parametrize("command", [("tables", "t"), ("backfill", "t"), ("audit",)])
+@pytest.mark.parametrize(("flag", "fails"), [((), True), (("--no-fail-on-data-loss",), False)])
+def test_lost_records_are_passed_over_on_request_only(
+    run: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    flag: tuple[str, ...],
+    fails: bool,
+) -> None:
+    def started(options: RunOptions, **_: Any) -> None:
+        assert options.fail_on_data_loss is fails
+        raise RuntimeError("the options are as expected")
+
+    for name in ("run_tables", "run_backfill", "run_audit"):
+        monkeypatch.setattr(commands, name, started)
+    result = run("pipeline", *command, *flag, "--warehouse", str(tmp_path / "w"))
+    assert (result.exit_code, "the options are as expected" in result.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from signalbox.pipeline.options import OptionError, RunOptions
 from signalbox.pipeline.profile import Profile, ProfileChoice
 from signalbox.pipeline.sinks.sink_rs import RsSink
 from signalbox.pipeline.sinks.sink_spark import SparkSink
+from signalbox.pipeline.stream import PipelineError
 
 
 def test_the_committer_is_deltas_own_where_its_jar_is(spark: SparkSession) -> None:
@@ -31,6 +32,13 @@ def test_a_given_engine_is_used_and_left_running(spark: SparkSession, tmp_path: 
     rejected = pytest.raises(OptionError, match="begun with profile jars, this engine is pypi")
     with rejected, open_engine(options, engine=given, begun_with=Profile.JARS):
         raise AssertionError("the wrong engine was opened")
+
+
+def test_an_error_of_spark_has_its_text_before_the_session_ends(spark: SparkSession, tmp_path: Path) -> None:
+    options = RunOptions(bootstrap_servers="b:1", warehouse=tmp_path)
+    given = Engine(spark, ProfileChoice(Profile.PYPI, (), ""))
+    with pytest.raises(PipelineError, match="no_such_column"), open_engine(options, engine=given) as opened:
+        opened.spark.range(2).select("no_such_column")
 
 
 def test_faulty_options_are_rejected_before_spark_starts(tmp_path: Path) -> None:

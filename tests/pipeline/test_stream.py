@@ -7,8 +7,11 @@ import signal
 import socket
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake.exceptions import DeltaError
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from signalbox.pipeline.stream import PipelineError, root_cause, run_query, spark_faults, stop_signals
@@ -52,6 +55,22 @@ def test_a_jvm_that_has_ended_is_named_and_other_lost_connections_are_not_taken_
     gateway.shutdown()  # its callback server is a thread that the interpreter waits for
     with pytest.raises(ConnectionRefusedError), spark_faults():
         socket.create_connection(("127.0.0.1", free_port), timeout=5)
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        (DeltaError("a commit failed\nstack trace"), "a commit failed"),
+        (pa.ArrowInvalid("no Parquet file"), "no Parquet file"),
+        (OSError(28, "No space left on device", "t/1"), "[Errno 28] No space left on device: 't/1'"),
+        (TimeoutError("no record for 120 s"), "no record for 120 s"),
+        (AnalysisException("[NO_COLUMN] there is no column n. SQLSTATE: 42703"), "[NO_COLUMN] there is no column n."),
+    ],
+)
+def test_errors_of_delta_tables_and_of_spark_are_a_sentence(fault: Exception, text: str) -> None:
+    with pytest.raises(PipelineError) as raised, spark_faults():
+        raise fault
+    assert str(raised.value) == text
 
 
 def test_first_signal_asks_and_the_second_is_what_it_was() -> None:

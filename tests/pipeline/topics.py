@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 _numbers = itertools.count()
@@ -55,6 +55,11 @@ class Topics:
     def delete(self, name: str) -> None:
         """Deletes a topic."""
         (deleted,) = self._admin.delete_topics([name]).values()
+        deleted.result(30)
+
+    def delete_records(self, name: str, before_offset: int, partition: int = 0) -> None:
+        """Deletes the records before an offset, as retention does."""
+        (deleted,) = self._admin.delete_records([TopicPartition(name, partition, before_offset)]).values()
         deleted.result(30)
 
     def add_partitions(self, name: str, total: int) -> None:

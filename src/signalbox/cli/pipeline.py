@@ -11,6 +11,7 @@ import typer
 from signalbox.cli.connect import client_properties, console, fail, say
 from signalbox.cli.pipeline_runs.run_options import (
     Conf,
+    FailOnDataLoss,
     Interval,
     Memory,
     MetricsPort,
@@ -23,6 +24,7 @@ from signalbox.cli.pipeline_runs.run_options import (
 from signalbox.cli.shell.shared_options import shared
 from signalbox.cli.tables import format_options as formats
 from signalbox.cli.tables import rejected
+from signalbox.cli.tables.check import check
 from signalbox.cli.tables.maintain import maintain
 from signalbox.pipeline import commands
 from signalbox.pipeline.audit.completeness import completeness_line
@@ -32,6 +34,7 @@ from signalbox.pipeline.report.page import report_document, report_page
 app = typer.Typer(help="Write topics and the audit trail to Delta tables with Spark.", no_args_is_help=True)
 app.add_typer(rejected.app, name="rejected")
 app.command("maintain")(maintain)
+app.command("check")(check)
 
 Warehouse = Annotated[Path, typer.Option(help="Directory of the tables.")]
 Profile = Annotated[str, typer.Option(help="auto, jars (Spark's Kafka connector, Delta's sink) or pypi (no jars).")]
@@ -39,6 +42,10 @@ Commit = Annotated[str, typer.Option(help="auto, spark (Delta's own commit) or r
 Master = Annotated[str, typer.Option(help="local[N] or spark://host:port.")]
 MaxRecords = Annotated[int, typer.Option(min=1, help="Records of a batch at most.")]
 Topics = Annotated[list[str] | None, typer.Argument(metavar="TOPIC...", help="The topics to read, a table for each.")]
+MoreTopics = Annotated[
+    list[str] | None, typer.Option("--topic", "-t", metavar="TOPIC,...", help="More topics, or a list with commas.")
+]
+TopicPattern = Annotated[str | None, typer.Option(metavar="REGEX", help="All topics whose whole name matches.")]
 StartingOffsets = Annotated[
     str | None,
     typer.Option(metavar="OFFSETS", help='earliest, latest, topic:0:5,topic:1:7 or {"topic": {"0": 5, "1": 7}}.'),
@@ -65,12 +72,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; 
 def tables(
     warehouse: Warehouse,
     topics: Topics = None,
-    topic: Annotated[
-        list[str] | None, typer.Option("--topic", "-t", metavar="TOPIC,...", help="More topics, or a list with commas.")
-    ] = None,
-    topic_pattern: Annotated[
-        str | None, typer.Option(metavar="REGEX", help="All topics whose whole name matches.")
-    ] = None,
+    topic: MoreTopics = None,
+    topic_pattern: TopicPattern = None,
     schema: Annotated[str | None, typer.Option(help="infer, or fields: 'carrier STRING NOT NULL, ...'.")] = None,
     name: Annotated[str | None, typer.Option(help="Table name of a single topic (default: the topic's name).")] = None,
     profile: Profile = "auto",
@@ -86,6 +89,7 @@ def tables(
     starting_timestamp: StartingTimestamp = None,
     ending_offsets: EndingOffsets = None,
     ending_timestamp: EndingTimestamp = None,
+    fail_on_data_loss: FailOnDataLoss = True,
     as_json: AsJson = False,
     upsert: Upsert = False,
     partition_by: PartitionBy = None,
@@ -129,6 +133,7 @@ def tables(
         max_records_per_batch=max_records_per_batch,
         starting=position_of("starting", starting_offsets, starting_timestamp) or "earliest",
         ending=position_of("ending", ending_offsets, ending_timestamp),
+        fail_on_data_loss=fail_on_data_loss,
     )
     _write_tables(options, selection, as_json=as_json, metrics_port=metrics_port)
 
@@ -179,6 +184,7 @@ def backfill(
     starting_timestamp: StartingTimestamp = None,
     ending_offsets: EndingOffsets = None,
     ending_timestamp: EndingTimestamp = None,
+    fail_on_data_loss: FailOnDataLoss = True,
     as_json: AsJson = False,
 ) -> None:
     """Add records from before the beginning of a table to it, none twice. Ends with status 1 if it was stopped."""
@@ -196,6 +202,7 @@ def backfill(
         max_records_per_batch=max_records_per_batch,
         starting=position_of("starting", starting_offsets, starting_timestamp) or "earliest",
         ending=position_of("ending", ending_offsets, ending_timestamp),
+        fail_on_data_loss=fail_on_data_loss,
     )
     try:
         with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
@@ -220,6 +227,7 @@ def audit(
     interval: Interval = None,
     max_records_per_batch: MaxRecords = DEFAULT_MAX_RECORDS_PER_BATCH,
     metrics_port: MetricsPort = None,
+    fail_on_data_loss: FailOnDataLoss = True,
     alerts: Annotated[bool, typer.Option("--alerts", help="Write alerts of the events to a topic.")] = False,
     alerts_topic: Annotated[str, typer.Option(metavar="TOPIC", help="The topic of --alerts.")] = ALERTS_TOPIC,
     broker_principal: Annotated[
@@ -245,6 +253,7 @@ def audit(
         spark_options=spark_options(conf, ui),
         trigger_seconds=seconds_of(interval),
         max_records_per_batch=max_records_per_batch,
+        fail_on_data_loss=fail_on_data_loss,
         alerts_topic=alerts_topic if alerts else None,
         broker_principals=tuple(broker_principal or ()),
         public_listeners=tuple(public_listener or ()),

@@ -30,6 +30,7 @@ __all__ = [
     "TablesOptions",
     "TemporaryError",
     "TopicSelection",
+    "check_table",
     "fetch_jars",
     "list_rejected",
     "maintain_table",
@@ -169,6 +170,15 @@ def replay_rejected(options: TablesOptions, mended: Path | None, say: Callable[[
         from signalbox.pipeline.rejected import replay
 
     return replay.replay_rejected(options, mended, say=say)
+
+
+def check_table(warehouse: Path, name: str) -> dict[str, Any]:
+    """Whether each record is in a table once, see `positions/check.py`; as plain JSON values. Raises StateError."""
+    with _needs_the_extra():
+        from signalbox.pipeline.positions import check
+
+    result = check.check_table(warehouse, name)
+    return {**asdict(result), "findings": result.findings}
 
 
 def maintain_table(

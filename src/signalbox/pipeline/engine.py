@@ -18,6 +18,7 @@ from signalbox.pipeline.sinks.sink_rs import RsSink
 from signalbox.pipeline.sinks.sink_spark import SparkSink
 from signalbox.pipeline.sinks.table_sink import TableSink
 from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
+from signalbox.pipeline.stream import spark_faults
 from signalbox.pipeline.table_state import scratch_directory
 
 
@@ -74,14 +75,17 @@ def open_engine(
     begun_with: Profile | None = None,
     say: Callable[[str], None] = print,
 ) -> Iterator[Engine]:
-    """The `engine` that was passed, or a new one that is stopped at the end of the block."""
+    """The `engine` that was passed, or a new one that is stopped at the end of the block. Raises failures of Spark and
+    of Delta tables in the block as PipelineError."""
     if engine is not None:
         if begun_with is not None and engine.profile != begun_with:
             raise OptionError([f"the table was begun with profile {begun_with}, this engine is {engine.profile}"])
-        yield engine
+        with spark_faults():
+            yield engine
         return
     fresh = start_engine(options, begun_with, say)
     try:
-        yield fresh
+        with spark_faults():
+            yield fresh
     finally:
         end_session(fresh.spark)

@@ -14,6 +14,7 @@ class Step(StrEnum):
     BATCH_READ = "batch_read"  # read and parsed; not reported for tables without a schema (records are not cached)
     TABLE_COMMITTED = "table_committed"  # once per table: first the dead records, then the good rows
     BATCH_DONE = "batch_done"  # all tables hold the batch; Spark's own commit follows
+    RECORDS_LOST = "records_lost"  # the topic's retention was faster: the batch passes over records, `detail` has which
     WAITING = "waiting"  # nothing to do, or a long batch: reported every few seconds
 
 
@@ -33,6 +34,7 @@ class PipelineEvent:
     seconds: float = 0.0
     consumed_records: int = -1
     known_records: int = -1
+    detail: str = ""
 
 
 EventListener = Callable[[PipelineEvent], None]

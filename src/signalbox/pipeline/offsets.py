@@ -58,6 +58,14 @@ class OffsetRange:
         return self.end_offset - self.start_offset
 
 
+def recreated(topic: str, topic_id: str, latest_id: str) -> DataLossError:
+    """The error for a topic that has another id than the one that was being read."""
+    return DataLossError(
+        f"topic {topic} was deleted and created again (its id was {topic_id}, is {latest_id}): "
+        "records of the old one may be missing; begin a new table for the new topic"
+    )
+
+
 def reject_loss(start: OffsetMap, latest: OffsetMap) -> None:
     """Raises DataLossError when `latest` cannot be a continuation of `start`."""
     for topic, topic_id in start.topic_ids.items():
@@ -65,10 +73,7 @@ def reject_loss(start: OffsetMap, latest: OffsetMap) -> None:
         if latest_id is None:
             raise DataLossError(f"topic {topic} is gone; it was being read")
         if latest_id != topic_id:
-            raise DataLossError(
-                f"topic {topic} was deleted and created again (its id was {topic_id}, is {latest_id}): "
-                "records of the old one may be missing; begin a new table for the new topic"
-            )
+            raise recreated(topic, topic_id, latest_id)
     for tp, offset in start.next_offsets.items():
         end = latest.next_offsets.get(tp)
         if end is None:

@@ -28,6 +28,8 @@ class RunOptions:
     `ending`: where the run ends (None = what the topic has now); as `positions/position.py` reads them. `quick`: for
     runs of a minute or two: the JVM compiles less, which saves a fifth of the CPU time of such a run and costs
     throughput in a long one.
+    `fail_on_data_loss`: whether a run ends if retention deleted records that it has not read; else it notes the gap and
+    goes on at the earliest offset.
     `client_options`: properties of the Kafka client by Java's names, in both profiles (`client/properties.py`).
     `spark_options`: further Spark settings. `master`: local[N] or spark://host:port.
     """
@@ -44,6 +46,7 @@ class RunOptions:
     stop_after_seconds: float | None = None
     starting: str = "earliest"
     ending: str | None = None
+    fail_on_data_loss: bool = True
     jars_directory: Path | None = None
     client_options: Mapping[str, str] = field(default_factory=dict, repr=False)  # may contain passwords
     spark_options: Mapping[str, str] = field(default_factory=dict)

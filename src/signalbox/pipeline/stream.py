@@ -17,8 +17,10 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -128,15 +130,25 @@ def run_query(
 
 @contextmanager
 def spark_faults() -> Iterator[None]:
-    """Raises failures of the JVM, and its end, as PipelineError."""
+    """Raises failures of Spark, of Delta tables and of the disk, and the end of the JVM, as PipelineError. Spark's
+    errors request their text from the JVM: the block must be inside that of the session."""
     try:
         yield
-    except Py4JError as fault:
+    except (Py4JError, PySparkException) as fault:
         raise PipelineError(_message(fault)) from fault
+    except (DeltaError, pa.ArrowException) as fault:
+        raise PipelineError(_first_line(fault)) from fault
     except ConnectionError as fault:
         if not _is_of_py4j(fault):
             raise
         raise PipelineError(SPARK_IS_GONE) from fault
+    except OSError as fault:
+        raise PipelineError(_first_line(fault)) from fault
+
+
+def _first_line(fault: Exception) -> str:
+    """The first line of an error's text: Delta's may have a stack trace below it."""
+    return str(fault).strip().partition("\n")[0] or type(fault).__name__
 
 
 def _is_of_py4j(fault: BaseException) -> bool:
@@ -145,10 +157,11 @@ def _is_of_py4j(fault: BaseException) -> bool:
     return bool(modules) and modules[-1].startswith("py4j.")
 
 
-def _message(fault: Py4JError) -> str:
-    """The text of a Py4JError. It requests its text from the JVM, which fails if the JVM has ended."""
+def _message(fault: Py4JError | PySparkException) -> str:
+    """The text of an error of Spark. It may be requested from the JVM, which fails if the JVM has ended."""
     try:
-        return root_cause(str(fault)) if isinstance(fault, Py4JJavaError) else SPARK_IS_GONE
+        has_text = isinstance(fault, (Py4JJavaError, PySparkException))
+        return root_cause(str(fault)) if has_text else SPARK_IS_GONE
     except Exception:
         return SPARK_IS_GONE
 

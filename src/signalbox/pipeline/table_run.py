@@ -1,7 +1,8 @@
 """One run of one pipeline: topic → table (and dead table), batch by batch, exactly once.
 
-Order within a batch: first the dead records, then the good rows, each committed under the batch's id. A run that dies
-in between repeats the batch: a table that holds the batch is skipped, the other one is completed.
+Order within a batch: first the dead records, then the good rows, each committed under the batch's id. The good rows'
+mark therefore means that the batch is complete, and a repeat of it is skipped unread. With the dead records' mark alone
+the records that the tables hold are left out of the repeat (`positions/held_records.py`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -22,10 +24,12 @@ from signalbox.pipeline.checkpoint_files import (
 )
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, PipelineEvent, Step
-from signalbox.pipeline.offsets import OffsetMap
+from signalbox.pipeline.offsets import OffsetMap, recreated
 from signalbox.pipeline.options import RunOptions
 from signalbox.pipeline.positions.bounded_run import run_to
+from signalbox.pipeline.positions.held_records import without_held
 from signalbox.pipeline.positions.position import parse_position, resolve
+from signalbox.pipeline.positions.read_on import read_on
 from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.sinks.delta_log import ensure_table
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
@@ -41,7 +45,7 @@ WAITING_EVENT_SECONDS = 5.0
 
 class TableRun:
     """A run in progress, and its counts. `on_rows` receives the good rows of each batch of a table with a schema before
-    they are committed, since a commit may take seconds: again if a batch is repeated."""
+    they are committed, since a commit may take seconds: again if a batch is repeated whose rows are not committed."""
 
     def __init__(
         self, job: TableJob, options: RunOptions, engine: Engine, client: TopicClient, listener: EventListener
@@ -101,7 +105,15 @@ class TableRun:
         ending = self._ending or self.client.offsets([self.job.topic], "latest")
         self._known = flat_offsets(ending.to_json())
 
-    def _report(self, step: Step, **facts: Any) -> None:
+    def reject_recreated(self) -> None:
+        """Raises DataLossError if the topic has another id than when the table was begun. Before a commit: Spark's
+        connector knows no ids, and would go on with the records of the other topic."""
+        topic, topic_id = self.job.topic, self.client.topic_id(self.job.topic)
+        if topic_id != self.job.state.topic_id:
+            raise recreated(topic, self.job.state.topic_id, topic_id)
+
+    def report(self, step: Step, **facts: Any) -> None:
+        """Reports a step of the batch in progress."""
         self._reported_at = time.monotonic()
         consumed = self.consumed()
         known_records = sum(offset - self.job.begin.get(where, 0) for where, offset in self._known.items())
@@ -109,11 +121,10 @@ class TableRun:
             PipelineEvent(
                 step=step,
                 pipeline=self.job.name,
-                batch_id=self._batch_id,
                 seconds=time.monotonic() - self._batch_begun if self._batch_begun else 0.0,
                 consumed_records=consumed,
                 known_records=max(known_records, consumed),
-                **facts,
+                **{"batch_id": self._batch_id, **facts},
             )
         )
 
@@ -149,42 +160,71 @@ class TableRun:
             self.shape = shape
             self._ensure_tables()
 
+    def holds(self, target: TableTarget, batch_id: int) -> bool:
+        """Whether a table has the batch's mark."""
+        last = self._sink.last_batch(target)
+        return last is not None and last >= batch_id
+
+    def _report_held(self, target: TableTarget) -> None:
+        self.report(Step.TABLE_COMMITTED, table=target.name, rows=0, skipped=True)
+
     def _commit(self, frame: DataFrame, target: TableTarget, stamp: BatchStamp) -> int | None:
         sink = self._good_sink if target == self.good_target else self._sink
         rows = sink.append(frame, target, stamp)
-        self._report(Step.TABLE_COMMITTED, table=target.name, rows=rows or 0, skipped=rows is None)
+        self.report(Step.TABLE_COMMITTED, table=target.name, rows=rows or 0, skipped=rows is None)
         return rows
 
     def write_batch(self, records: DataFrame, batch_id: int) -> None:
         """Spark calls this for each batch."""
         self._batch_id = batch_id
         self._batch_begun = time.monotonic()
-        self._report(Step.BATCH_STARTED)
-        self._follow_schemas()
-        checkpoint = self.job.checkpoint
-        start = batch_end(checkpoint, batch_id - 1) or self.job.begin
-        stamp = BatchStamp(batch_id, {"from": start, "to": batch_end(checkpoint, batch_id)})
-        if self.has_dead_table:
-            rows, dead = self._write_parsed(records, stamp)
+        self.report(Step.BATCH_STARTED)
+        rows, dead = None, 0
+        if self.holds(self.good_target, batch_id):
+            self._report_held(self.good_target)
         else:
-            rows, dead = self._commit(good_rows(records, self.shape), self.good_target, stamp), 0
+            rows, dead = self._write_records(records, batch_id)
         self.counts.batches += 1
         self.counts.repeated_batches += rows is None
         self.counts.rows += rows or 0
         self.counts.dead_rows += dead
-        self._report(Step.BATCH_DONE, rows=rows or 0, dead_rows=dead, skipped=rows is None)
+        self.report(Step.BATCH_DONE, rows=rows or 0, dead_rows=dead, skipped=rows is None)
         self._batch_begun = 0.0
 
-    def _write_parsed(self, records: DataFrame, stamp: BatchStamp) -> tuple[int | None, int]:
+    def _write_records(self, records: DataFrame, batch_id: int) -> tuple[int | None, int]:
+        self._follow_schemas()
+        checkpoint = self.job.checkpoint
+        start, end = batch_end(checkpoint, batch_id - 1) or self.job.begin, batch_end(checkpoint, batch_id)
+        stamp = dead_stamp = BatchStamp(batch_id, {"from": start, "to": end})
+        if not self.has_dead_table:
+            self.reject_recreated()
+            return self._commit(good_rows(records, self.shape), self.good_target, stamp), 0
+        dead_target = self.dead_target
+        if self.holds(dead_target, batch_id):
+            self._report_held(dead_target)
+            held_in = [dead_target] if self.job.state.mode == "upsert" else [dead_target, self.good_target]
+            paths = [target.path for target in held_in]
+            records = without_held(self.engine.spark, records, paths, start, end)
+            # Records may be rejected now that were good when the batch was begun. Its mark is taken; they need none,
+            # since the next repeat would find them in the table.
+            dead_target = TableTarget(dead_target.path, f"{dead_target.transaction_app}/repeated")
+            last = self._sink.last_batch(dead_target)
+            dead_stamp = BatchStamp(0 if last is None else last + 1, {**stamp.lineage, "batch_id": batch_id})
+        return self._write_parsed(records, stamp, dead_target, dead_stamp)
+
+    def _write_parsed(
+        self, records: DataFrame, stamp: BatchStamp, dead_target: TableTarget, dead_stamp: BatchStamp
+    ) -> tuple[int | None, int]:
         shape = self.shape
         frame = parsed(records, shape).persist()
         try:
             counted = frame.agg(F.count("*"), F.count_if(~F.col("_good"))).collect()[0]
             total, dead = int(counted[0]), int(counted[1])
-            self._report(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
+            self.reject_recreated()  # the records are read, and kept
+            self.report(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
             if self.on_rows is not None:
                 self.on_rows(good_rows(frame, shape))
-            kept_aside = self._commit(dead_rows(frame, shape), self.dead_target, stamp) if dead else 0
+            kept_aside = self._commit(dead_rows(frame, shape), dead_target, dead_stamp) if dead else 0
             rows = self._commit(good_rows(frame, shape), self.good_target, stamp)
             return rows, kept_aside or 0
         finally:
@@ -209,12 +249,16 @@ class TableRun:
             if time.monotonic() - self._reported_at > WAITING_EVENT_SECONDS:
                 if self.options.trigger_seconds is not None:
                     self._look_at_end()
-                self._report(Step.WAITING)
+                self.report(Step.WAITING)
             if meanwhile is not None:
                 meanwhile()
 
         if self.options.ending is not None:
-            return run_to(self, resolve(parse_position(self.options.ending), self.job.topic, self.client))
+            ending = resolve(parse_position(self.options.ending), self.job.topic, self.client)
+            return read_on(self, partial(run_to, self, ending))
+        return read_on(self, partial(self._stream, while_waiting))
+
+    def _stream(self, while_waiting: Callable[[], None]) -> RunCounts:
         started = time.monotonic()
         self.resume()
         run_query(
@@ -227,5 +271,5 @@ class TableRun:
             while_waiting=while_waiting,
             stop=self.engine.stop,
         )
-        self.counts.seconds = time.monotonic() - started
+        self.counts.seconds += time.monotonic() - started
         return self.counts

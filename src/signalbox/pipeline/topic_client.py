@@ -30,6 +30,7 @@ from signalbox.pipeline.offsets import DataLossError, OffsetMap, OffsetRange
 from signalbox.security.oauth.login_token import TokenUnavailable
 
 C = TypeVar("C")
+R = TypeVar("R")
 
 REQUEST_TIMEOUT_SECONDS = 30.0
 STALL_TIMEOUT_SECONDS = 120.0
@@ -162,10 +163,17 @@ class TopicClient:
 
         Waits for an election in progress. Raises TopicError.
         """
+        return self._after_election(lambda: self._offsets(topics, position))
+
+    def topic_id(self, topic: str) -> str:
+        """The id of a topic now. Waits for an election in progress. Raises TopicError."""
+        return self._after_election(lambda: self.partitions([topic]))[0][topic]
+
+    def _after_election(self, request: Callable[[], R]) -> R:
         deadline = time.monotonic() + REQUEST_TIMEOUT_SECONDS
         while True:
             try:
-                return self._offsets(topics, position)
+                return request()
             except TopicError as fault:
                 if not fault.leader_is_moving or time.monotonic() > deadline:
                     raise
@@ -208,11 +216,12 @@ def _made(client: Callable[[dict[str, Any]], C], settings: dict[str, Any]) -> C:
         raise TopicError(f"no client for the cluster can be made: {reason}") from fault
 
 
-def _fault(error: KafkaError, topic: str, partition: int) -> Exception:
-    where = f"{topic}-{partition}"
+def _fault(error: KafkaError, part: OffsetRange) -> Exception:
+    where = f"{part.topic}-{part.partition}"
+    offsets = f"topic {part.topic}, partition {part.partition}, offsets {part.start_offset} to {part.end_offset - 1}"
     if error.code() in (KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._AUTO_OFFSET_RESET):
-        return DataLossError(f"records of {where} that were to be read are gone: {error.str()}")
-    return KafkaException(error)
+        return DataLossError(f"records of {where} that were to be read are gone: {error.str()} ({offsets})")
+    return TopicError(f"records of {where} cannot be read: {error.str()} ({offsets})")
 
 
 class _Columns:
@@ -251,9 +260,11 @@ def read_ranges(
 ) -> Iterator[pa.RecordBatch]:
     """The records of the ranges, each partition in order. Offsets may have holes (compaction, markers).
 
-    Raises DataLossError if the first records no longer exist, TimeoutError if nothing arrives for the stall timeout.
+    Raises DataLossError if the first records no longer exist, TopicError if they cannot be read, TimeoutError if
+    nothing arrives for the stall timeout.
     """
-    ends = {(part.topic, part.partition): part.end_offset for part in ranges}
+    parts = {(part.topic, part.partition): part for part in ranges}
+    ends = {where: part.end_offset for where, part in parts.items()}
     remaining = sum(part.count for part in ranges)
     columns = _Columns()
     reader.assign([ClientPartition(part.topic, part.partition, part.start_offset) for part in ranges])
@@ -272,7 +283,7 @@ def read_ranges(
                 if end is None:
                     continue
                 if error is not None and error.code() != KafkaError._PARTITION_EOF:
-                    raise _fault(error, *where)
+                    raise _fault(error, parts[where])
                 if error is None and offset < end:
                     columns.add(message, offset)
                     remaining -= 1

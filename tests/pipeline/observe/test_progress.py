@@ -37,6 +37,13 @@ def test_a_batch_already_in_the_table_is_reported() -> None:
     assert line == "flights: batch 3  flights holds it already (a run died after that commit): not repeated"
 
 
+def test_a_gap_is_reported_with_its_offsets() -> None:
+    line = ProgressLines(print).line(event(Step.RECORDS_LOST, detail="partition 0, offsets 10 to 14"))
+    assert line is not None
+    assert line.startswith("flights: batch 3  GAP: ")
+    assert line.endswith(": partition 0, offsets 10 to 14")
+
+
 def test_a_long_batch_shows_life_and_an_idle_stream_is_silent() -> None:
     lines = ProgressLines(print)
     working = event(Step.WAITING, seconds=31.0, consumed_records=10, known_records=20)

@@ -50,6 +50,16 @@ def test_an_end_before_the_position_reads_nothing(tmp_path: Path) -> None:
     assert planned_batches(tmp_path) == []
 
 
+def test_a_batch_can_be_planned_to_chosen_offsets(tmp_path: Path) -> None:
+    batches = plan(tmp_path)
+    assert batches.unfinished() is None
+    chosen = batches.plan_to({"t:0": 8})
+    assert chosen == batches.unfinished() == PlannedBatch(0, {"t:0": 3}, {"t:0": 8})
+    batches.commit(chosen)
+    assert batches.unfinished() is None
+    assert batches.next_batch() == PlannedBatch(1, {"t:0": 8}, {"t:0": 10})
+
+
 def test_a_new_partition_begins_at_0_and_the_line_of_spark_is_kept(tmp_path: Path) -> None:
     batches = plan(tmp_path)
     first = batches.next_batch()

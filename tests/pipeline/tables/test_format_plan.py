@@ -19,6 +19,7 @@ from signalbox.pipeline.formats.format_options import FormatOptions
 from signalbox.pipeline.formats.registry import RegistryError
 from signalbox.pipeline.options import OptionError, TablesOptions
 from signalbox.pipeline.sinks.delta_log import read_table
+from signalbox.pipeline.stream import PipelineError
 from signalbox.pipeline.tables.declared_columns import SchemaError
 from signalbox.pipeline.tables.run import TablesResult, run_tables
 from signalbox.testing.free_ports import free_ports
@@ -100,6 +101,36 @@ def test_a_table_follows_the_registry_while_it_is_written(
     assert (dead["reason"], dead["topic"], dead["partition"], dead["offset"], dead["value"]) == (
         "unknown_schema_id:66051", topic, 0, 2, b"\0\0\1\2\3x",
     )  # fmt: skip
+
+
+class KilledError(Exception):
+    """Ends a run at a step, as a kill would."""
+
+
+@pytest.mark.spec("P3", "P4")
+@pytest.mark.timeout(400)
+def test_an_id_that_the_registry_has_by_the_repeat_of_a_batch_adds_no_record_twice(
+    engine: Engine, warehouse: Path, topics: Topics, registry: str
+) -> None:
+    topic = topics.create("late-id", partitions=1)
+    client = SchemaRegistryClient({"url": registry})
+    first = client.register_schema(f"{topic}-value", Schema(json.dumps(NARROW), "AVRO"))
+    late = record(("id", "int"))
+    values = [framed(first, NARROW, {"id": 1, "delay": 0.5}), framed(first + 1, late, {"id": 2})]
+    topics.fill(topic, values)
+
+    def kill(event: PipelineEvent) -> None:
+        if event.step == Step.TABLE_COMMITTED:
+            raise KilledError
+
+    formats = {"value_format": "avro", "schema_registry": registry}
+    with pytest.raises((KilledError, PipelineError)):
+        run(engine, warehouse, topics, topic, listener=kill, **formats)
+    assert client.register_schema(f"{topic}-other", Schema(json.dumps(late), "AVRO")) == first + 1
+    result = run(engine, warehouse, topics, topic)
+    assert result.dead_table is not None
+    assert rows(result, "offset", "id") == [(0, 1)]
+    assert [row["reason"] for row in read_table(result.dead_table).to_pylist()] == [f"unknown_schema_id:{first + 1}"]
 
 
 @pytest.mark.spec("P4")

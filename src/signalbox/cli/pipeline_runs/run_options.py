@@ -30,6 +30,13 @@ Interval = Annotated[
 Conf = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark, as in spark-submit.")]
 Ui = Annotated[bool, typer.Option("--ui", help="Serve Spark's own pages; the address is printed.")]
 Memory = Annotated[str, typer.Option(help="Memory of the driver's JVM.")]
+FailOnDataLoss = Annotated[
+    bool,
+    typer.Option(
+        "--fail-on-data-loss/--no-fail-on-data-loss",
+        help="End if retention deleted records before they were read; else note the gap and go on behind it.",
+    ),
+]
 MetricsPort = Annotated[
     int | None, typer.Option(help="Serve Prometheus metrics of the run at this port of 127.0.0.1; 0 takes a free one.")
 ]

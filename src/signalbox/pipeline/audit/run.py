@@ -18,7 +18,6 @@ from signalbox.pipeline.audit.completeness import completeness_line
 from signalbox.pipeline.audit.event_table import KEPT_COLUMNS, NEWER_SCHEMA, event_ddl
 from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
 from signalbox.pipeline.audit.rollups import renew_rollups
-from signalbox.pipeline.checkpoint_files import batch_end, committed_batches
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
@@ -89,22 +88,16 @@ def _alerts(run: TableRun, options: AuditOptions, name: str, say: Callable[[str]
         broker_principals=frozenset(options.broker_principals), public_listeners=frozenset(options.public_listeners)
     )
     rules = AlertRules(settings)
-    earlier = _rows_of_ended_batches(run)
+    earlier = _earlier_rows(run)
     if earlier is not None:
         recall(rules, earlier)
     return alert_writer(rules, topic, say)
 
 
-def _rows_of_ended_batches(run: TableRun) -> DataFrame | None:
-    """The rows of the batches whose alerts are written. None: there is none. A batch of which only the rows are
-    written is repeated."""
-    ended = committed_batches(run.job.checkpoint)
-    if not ended:
-        return None
-    rows = run.rows_of(TableFiles(run.good_target.path).all())
-    ends = batch_end(run.job.checkpoint, ended[-1])
-    parts = (f"(partition = {where.rpartition(':')[2]} AND offset < {end})" for where, end in ends.items())
-    return rows.filter(" OR ".join(parts))
+def _earlier_rows(run: TableRun) -> DataFrame | None:
+    """The rows of the batches that the table holds; their alerts were written before them. None: there is none."""
+    files = TableFiles(run.good_target.path).all()
+    return run.rows_of(files) if files else None
 
 
 def _result(run: TableRun, counts: RunCounts, options: AuditOptions) -> AuditResult:

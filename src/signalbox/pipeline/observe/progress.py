@@ -44,6 +44,8 @@ class ProgressLines:
             return f"{head}  {self._done(event)}"
         if event.step == Step.TABLE_COMMITTED and event.skipped:
             return f"{head}  {event.table} holds it already (a run died after that commit): not repeated"
+        if event.step == Step.RECORDS_LOST:
+            return f"{head}  GAP: records were deleted before they were read, the table will lack them: {event.detail}"
         if event.step == Step.WAITING and event.batch_id < 0:
             return f"{event.pipeline}: starting"
         if event.step == Step.WAITING and event.consumed_records < event.known_records:

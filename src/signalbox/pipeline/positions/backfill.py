@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from signalbox.pipeline.positions.backfill_log import Backfill, add_backfills, m
 from signalbox.pipeline.positions.bounded_run import run_to
 from signalbox.pipeline.positions.coverage import Span, missing_spans
 from signalbox.pipeline.positions.position import parse_position, resolve
+from signalbox.pipeline.positions.read_on import read_on
 from signalbox.pipeline.sinks.delta_log import count_rows
 from signalbox.pipeline.stream import spark_faults
 from signalbox.pipeline.table_run import TableRun
@@ -105,7 +107,7 @@ def _add(run: TableRun, options: TablesOptions, say: Callable[[str], None]) -> B
     for backfill in add_backfills(folder, spans):
         say(f"{options.table_name}: backfill {backfill.number} of {backfill.span.count:,} offsets")
         part = TableRun(replace(run.job, backfill=backfill), run.options, run.engine, run.client, run.listener)
-        counts = run_to(part, OffsetMap.from_json(backfill.end))
+        counts = read_on(part, partial(run_to, part, OffsetMap.from_json(backfill.end)))
         result.rows += counts.rows
         result.dead_rows += counts.dead_rows
         result.batches += counts.batches

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import DataFrame
+
 from signalbox.pipeline import source_jars, source_python
 from signalbox.pipeline.checkpoint_files import (
     batch_end,
@@ -61,20 +63,33 @@ class BoundedPlan:
         self._max_records = max_records
         self._to_json = to_json
 
-    def next_batch(self) -> PlannedBatch | None:
-        """The batch that was planned and not committed, else a new one, written before it is returned; None if there is
-        nothing left."""
+    def unfinished(self) -> PlannedBatch | None:
+        """The batch that was planned and not committed; None = there is none."""
         planned, committed = planned_batches(self._checkpoint), committed_batches(self._checkpoint)
-        last = planned[-1] if planned else -1
-        if planned and (not committed or committed[-1] < last):
-            return PlannedBatch(last, self._start_of(last), batch_end(self._checkpoint, last))
-        start = self._start_of(last + 1)
+        if planned and (not committed or committed[-1] < planned[-1]):
+            return PlannedBatch(planned[-1], self._start_of(planned[-1]), batch_end(self._checkpoint, planned[-1]))
+        return None
+
+    def next_batch(self) -> PlannedBatch | None:
+        """The unfinished batch, else a new one, written before it is returned; None if there is nothing left."""
+        unfinished = self.unfinished()
+        if unfinished is not None:
+            return unfinished
+        start = self._start_of(self._last() + 1)
         batch_limit = limited(_offset_map(start), self._never_back(start), self._max_records)
-        end = {**start, **flat_offsets(batch_limit.to_json())}
-        if end == start:
-            return None
+        end = flat_offsets(batch_limit.to_json())
+        return None if {**start, **end} == start else self.plan_to(end)
+
+    def plan_to(self, end: Flat) -> PlannedBatch:
+        """A new batch, written before it is returned, up to these offsets; no other partition moves."""
+        last = self._last()
+        start = self._start_of(last + 1)
+        end = {**start, **end}
         self._write("offsets", last + 1, [self._header(last), json.dumps(self._to_json(_offset_map(end, self._end)))])
         return PlannedBatch(last + 1, start, end)
+
+    def _last(self) -> int:
+        return max(planned_batches(self._checkpoint), default=-1)
 
     def commit(self, batch: PlannedBatch) -> None:
         """Notes that the tables hold the batch."""
@@ -114,18 +129,26 @@ def run_to(run: TableRun, ending: OffsetMap) -> RunCounts:
     """Runs from where the table stopped to the ending offsets, or until it is stopped. Raises PipelineError."""
     end = OffsetMap({run.job.topic: run.job.state.topic_id}, ending.next_offsets)
     run.resume(end)
-    of_jars = run.engine.profile == Profile.JARS
-    read = source_jars.read_range if of_jars else source_python.read_range
-    to_json = _as_the_connector if of_jars else OffsetMap.to_json
-    plan = BoundedPlan(run.job.checkpoint, run.job.begin, end, run.options.max_records_per_batch, to_json)
+    plan = plan_of(run, end)
     started = time.monotonic()
     with stop_signals() if run.engine.stop is None else nullcontext(run.engine.stop) as stop:
         while not stop.is_set() and (batch := plan.next_batch()) is not None:
-            frame = read(run.engine.spark, run.options, batch.start, batch.end, run.client_id)
-            run.write_batch(frame, batch.batch_id)
+            run.write_batch(read_planned(run, batch.start, batch.end), batch.batch_id)
             plan.commit(batch)
-    run.counts.seconds = time.monotonic() - started
+    run.counts.seconds += time.monotonic() - started
     return run.counts
+
+
+def plan_of(run: TableRun, end: OffsetMap) -> BoundedPlan:
+    """The plan of a run up to `end`, in the files of its checkpoint."""
+    to_json = _as_the_connector if run.engine.profile == Profile.JARS else OffsetMap.to_json
+    return BoundedPlan(run.job.checkpoint, run.job.begin, end, run.options.max_records_per_batch, to_json)
+
+
+def read_planned(run: TableRun, start: Flat, end: Flat) -> DataFrame:
+    """The records of a batch."""
+    read = source_jars.read_range if run.engine.profile == Profile.JARS else source_python.read_range
+    return read(run.engine.spark, run.options, start, end, run.client_id)
 
 
 def _as_the_connector(offsets: OffsetMap) -> dict[str, Any]:

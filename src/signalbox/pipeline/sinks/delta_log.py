@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 from deltalake import DeltaTable, Schema, write_deltalake
 from deltalake.schema import Field
 from pyarrow import fs
@@ -78,14 +79,14 @@ def last_transaction(path: Path, application: str) -> int | None:
     return DeltaTable(str(path)).transaction_version(application) if is_table(path) else None
 
 
-def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """A whole table (or some of its columns) in memory. Raises FileNotFoundError when there is none."""
+def read_table(path: Path, columns: list[str] | None = None, rows: ds.Expression | None = None) -> pa.Table:
+    """A whole table (or some of its columns, or of its rows) in memory. Raises FileNotFoundError when there is none."""
     if not is_table(path):
         raise FileNotFoundError(f"there is no Delta table at {path}")
     # Arrow's own file system. That of delta-rs is written in Python: Arrow's threads may still need the interpreter
     # when it shuts down, and abort the process.
     files = fs.SubTreeFileSystem(str(path), fs.LocalFileSystem())
-    return DeltaTable(str(path)).to_pyarrow_dataset(filesystem=files).to_table(columns=columns)
+    return DeltaTable(str(path)).to_pyarrow_dataset(filesystem=files).to_table(columns=columns, filter=rows)
 
 
 def count_rows(path: Path) -> int:

@@ -28,8 +28,8 @@ class FormatOptions:
     value_message: str = ""
     key_message: str = ""
     csv_delimiter: str = ","
-    schema_registry: str | None = None
-    registry_options: Mapping[str, str] = field(default_factory=dict)
+    schema_registry: str | None = field(default=None, repr=False)  # may contain a login
+    registry_options: Mapping[str, str] = field(default_factory=dict, repr=False)  # may contain passwords
     value_subject: str | None = None
     key_subject: str | None = None
 

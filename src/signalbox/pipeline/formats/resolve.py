@@ -44,7 +44,7 @@ def _new_part(
     if file is not None:
         return replace(spec, schema=SchemaText(_file_text(file), (), message))
     assert options.schema_registry is not None
-    registry = RegistrySettings(options.schema_registry, dict(options.registry_options))
+    registry = RegistrySettings.of(options.schema_registry, options.registry_options)
     return replace(spec, registry=registry, subject=subject or f"{topic}-{part}")
 
 
@@ -92,8 +92,7 @@ def _with_registry(spec: PartSpec, options: FormatOptions) -> PartSpec:
     """A stored part with the address and the credentials of this run, which are not stored."""
     if spec.registry is None:
         return spec
-    url = options.schema_registry or spec.registry.url
-    return replace(spec, registry=RegistrySettings(url, {**spec.registry.options, **options.registry_options}))
+    return replace(spec, registry=spec.registry.of_run(options.schema_registry, options.registry_options))
 
 
 def schema_columns(spec: PartSpec) -> tuple[Field, ...]:

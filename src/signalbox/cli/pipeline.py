@@ -180,6 +180,8 @@ def backfill(
     ending_offsets: EndingOffsets = None,
     ending_timestamp: EndingTimestamp = None,
     as_json: AsJson = False,
+    schema_registry: formats.SchemaRegistry = None,
+    registry_config: formats.RegistryConfig = None,
 ) -> None:
     """Add records from before the beginning of a table to it, none twice. Ends with status 1 if it was stopped."""
     options = commands.TablesOptions(
@@ -188,6 +190,7 @@ def backfill(
         warehouse=warehouse,
         topic=topic,
         name=name,
+        formats=formats.begun_formats(schema_registry, registry_config),
         profile=profile,
         commit=commit,
         master=master,

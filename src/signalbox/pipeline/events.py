@@ -13,6 +13,8 @@ class Step(StrEnum):
     BATCH_STARTED = "batch_started"
     BATCH_READ = "batch_read"  # read and parsed; not reported for tables without a schema (records are not cached)
     TABLE_COMMITTED = "table_committed"  # once per table: first the dead records, then the good rows
+    SCHEMA_CHANGED = "schema_changed"  # a column was added, widened or is no longer declared; once per change
+    TYPE_CHANGED = "type_changed"  # a type changed and its column does not follow; once per change
     BATCH_DONE = "batch_done"  # all tables hold the batch; Spark's own commit follows
     WAITING = "waiting"  # nothing to do, or a long batch: reported every few seconds
 
@@ -21,7 +23,7 @@ class Step(StrEnum):
 class PipelineEvent:
     """One step of one batch. `consumed_records` and `known_records`: offsets since the table's beginning, up to the end
     of the batch and up to the last known end of the topic. `skipped`: the table held the batch already (a run died
-    between the table's commit and Spark's own)."""
+    between the table's commit and Spark's own). `change`: of a schema, in words."""
 
     step: Step
     pipeline: str
@@ -33,6 +35,7 @@ class PipelineEvent:
     seconds: float = 0.0
     consumed_records: int = -1
     known_records: int = -1
+    change: str = ""
 
 
 EventListener = Callable[[PipelineEvent], None]

@@ -13,10 +13,10 @@ class Step(StrEnum):
     BATCH_STARTED = "batch_started"
     BATCH_READ = "batch_read"  # read and parsed; not reported for tables without a schema (records are not cached)
     TABLE_COMMITTED = "table_committed"  # once per table: first the dead records, then the good rows
-    SCHEMA_CHANGED = "schema_changed"  # a column was added, widened or is no longer declared; once per change
-    TYPE_CHANGED = "type_changed"  # a type changed and its column does not follow; once per change
     BATCH_DONE = "batch_done"  # all tables hold the batch; Spark's own commit follows
     WAITING = "waiting"  # nothing to do, or a long batch: reported every few seconds
+    SCHEMA_CHANGED = "schema_changed"  # a column was added, widened or is no longer declared; once per change
+    TYPE_CHANGED = "type_changed"  # a type changed and its column does not follow; once per change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,8 @@ import pytest
 
 from signalbox.pipeline import commands
 from signalbox.pipeline.options import RunOptions
+from signalbox.pipeline.formats.format_options import FormatOptions
+from signalbox.pipeline.positions.backfill import BackfillResult
 from signalbox.pipeline.report.page import report_page
 from tests.pipeline.report.sample import figures
 
@@ -127,6 +129,22 @@ def test_positions_that_are_none(run: Any, tmp_path: Path, command: str, argumen
     result = run("pipeline", command, "t", "--warehouse", str(tmp_path / "w"), *arguments)
     assert result.exit_code in (1, 2)
     assert text in result.stderr
+
+
+@pytest.mark.spec("P7", "P9")
+def test_a_backfill_takes_the_registry_and_its_login(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "registry.properties"
+    config.write_text("basic.auth.user.info = user:word")
+    asked: list[Any] = []
+
+    def run_backfill(options: Any, **_: Any) -> BackfillResult:
+        asked.append(options.formats)
+        return BackfillResult(tmp_path)
+
+    monkeypatch.setattr(commands, "run_backfill", run_backfill)
+    registry = ("--schema-registry", "http://r", "--registry-config", str(config))
+    assert run("pipeline", "backfill", "t", "--warehouse", "w", *registry).exit_code == 0
+    assert asked == [FormatOptions(schema_registry="http://r", registry_options={"basic.auth.user.info": "user:word"})]
 
 
 @pytest.mark.spec("P2")

@@ -15,6 +15,7 @@ from signalbox.pipeline.profile import Profile, ProfileChoice
 from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.pipeline.apache_kafka import apache_kafka
+from tests.pipeline.schema_registry import schema_registry
 from tests.pipeline.topics import Topics
 
 
@@ -43,6 +44,13 @@ def topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topics]:
 def kafka_bootstrap(topics: Topics) -> str:
     """The address of that Kafka."""
     return topics.bootstrap
+
+
+@pytest.fixture(scope="package")
+def registry(topics: Topics, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a schema registry whose storage is a topic of that Kafka."""
+    with schema_registry(tmp_path_factory.mktemp("registry"), topics.bootstrap) as url:
+        yield url
 
 
 # A test's queries read a few rows once: compiling Java for them takes twice the processor time of interpreting them.

@@ -56,7 +56,6 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
     [
         (replace(STATE, topic="other"), 1, "begun from topic flights, not other"),
         (replace(STATE, topic_id="id-2"), 1, "deleted and created again since"),
-        (replace(STATE, schema="b INT"), 1, r"begun with schema \[a INT\], asked for is \[b INT\]"),
         (STATE, None, "holds none of them"),
     ],
 )
@@ -67,6 +66,13 @@ def test_what_does_not_belong_together_is_rejected(
     with_batches(folder, 3, 2)
     with pytest.raises(StateError, match=message):
         folder.reject_mismatch(STATE, asked, last_batch)
+
+
+@pytest.mark.spec("P5")
+def test_fields_of_raw_values_cannot_be_declared_later(tmp_path: Path) -> None:
+    raw = replace(STATE, schema=None)
+    with pytest.raises(StateError, match=r"begun without declared fields, asked for is \[b INT\]"):
+        StateFolder(tmp_path, "flights").reject_mismatch(raw, replace(raw, schema="b INT"), None)
 
 
 def test_a_lost_checkpoint_is_rejected_instead_of_repeating_the_topic(tmp_path: Path) -> None:

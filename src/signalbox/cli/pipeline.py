@@ -186,6 +186,8 @@ def backfill(
     ending_timestamp: EndingTimestamp = None,
     fail_on_data_loss: FailOnDataLoss = True,
     as_json: AsJson = False,
+    schema_registry: formats.SchemaRegistry = None,
+    registry_config: formats.RegistryConfig = None,
 ) -> None:
     """Add records from before the beginning of a table to it, none twice. Ends with status 1 if it was stopped."""
     options = commands.TablesOptions(
@@ -194,6 +196,7 @@ def backfill(
         warehouse=warehouse,
         topic=topic,
         name=name,
+        formats=formats.begun_formats(schema_registry, registry_config),
         profile=profile,
         commit=commit,
         master=master,

@@ -16,13 +16,15 @@ class Step(StrEnum):
     BATCH_DONE = "batch_done"  # all tables hold the batch; Spark's own commit follows
     RECORDS_LOST = "records_lost"  # the topic's retention was faster: the batch passes over records, `detail` has which
     WAITING = "waiting"  # nothing to do, or a long batch: reported every few seconds
+    SCHEMA_CHANGED = "schema_changed"  # a column was added, widened or is no longer declared; once per change
+    TYPE_CHANGED = "type_changed"  # a type changed and its column does not follow; once per change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineEvent:
     """One step of one batch. `consumed_records` and `known_records`: offsets since the table's beginning, up to the end
     of the batch and up to the last known end of the topic. `skipped`: the table held the batch already (a run died
-    between the table's commit and Spark's own)."""
+    between the table's commit and Spark's own). `detail`: what was lost or changed, in words."""
 
     step: Step
     pipeline: str

@@ -32,8 +32,8 @@ from signalbox.pipeline.topic_client import TopicClient
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """A table to be: `schema` as requested, `decide_schema` for the first run, `shape_of` for the decided schema,
-    `follow` and `store` as in TableJob."""
+    """A table to be: `schema` as requested, `decide_schema` for the first run, `declared` from the schema of a table
+    that exists to that of this run, `shape_of` for the decided schema, `follow` and `store` as in TableJob."""
 
     name: str
     topic: str
@@ -42,6 +42,7 @@ class TablePlan:
     shape_of: Callable[[str | None], RecordShape]
     follow: Callable[[RecordShape], RecordShape] | None = None
     store: Callable[[StateFolder, RecordShape], None] | None = None
+    declared: Callable[[str | None], str | None] = lambda schema: schema
     mode: str = "append"
     partition_by: tuple[str, ...] = ()
     has_value_format: bool = False  # named by the options: `shape_of` rejects another one than the table's
@@ -86,6 +87,8 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
         with open_engine(options, engine=engine, begun_with=begun_with, say=reporting.say) as opened:
             if stored is None:
                 state = replace(state, profile=opened.profile)
+            else:
+                state = replace(state, schema=plan.declared(state.schema))
             shape = replace(plan.shape_of(state.schema), needs_key=state.mode == "upsert")
             job = TableJob(folder, state, shape, plan.follow, plan.store, partition_by=plan.partition_by)
             run = TableRun(job, options, opened, client, report)

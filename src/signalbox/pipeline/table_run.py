@@ -31,7 +31,7 @@ from signalbox.pipeline.positions.held_records import without_held
 from signalbox.pipeline.positions.position import parse_position, resolve
 from signalbox.pipeline.positions.read_on import read_on
 from signalbox.pipeline.profile import Profile
-from signalbox.pipeline.sinks.delta_log import ensure_table
+from signalbox.pipeline.sinks.delta_log import ensure_table, partition_columns
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
 from signalbox.pipeline.sinks.upsert_sink import UpsertSink
 from signalbox.pipeline.stream import run_query
@@ -136,7 +136,8 @@ class TableRun:
 
     def _ensure_tables(self) -> None:
         columns = good_rows(self._no_records(), self.shape).schema
-        reject_partition_columns(columns, self.job.partition_by)
+        partitions = partition_columns(self.good_target.path) or self.job.partition_by
+        reject_partition_columns(columns, partitions)
         ensure_table(self.good_target.path, json.loads(columns.json()), self.job.partition_by)
         if self.has_dead_table:
             dead = dead_rows(self._no_records(), self.shape)

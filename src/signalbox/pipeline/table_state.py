@@ -107,9 +107,9 @@ class StateFolder:
                 f"{state.topic_id}, is {requested.topic_id}): begin a new table for the new topic"
             )
         schema = requested.schema
-        if schema not in (None, "infer", state.schema):
+        if state.schema is None and schema not in (None, "infer"):
             raise StateError(
-                f"table {self.name} was begun with schema [{state.schema}], asked for is [{schema}]: "
+                f"table {self.name} was begun without declared fields, asked for is [{schema}]: "
                 "choose another name for the table"
             )
         if requested.mode == "upsert" and state.mode != requested.mode:

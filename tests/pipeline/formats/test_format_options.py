@@ -35,3 +35,11 @@ def test_all_faults_are_named() -> None:
 def test_headers_on_the_command_line() -> None:
     assert parse_headers(None) == {}
     assert parse_headers("trace, attempt=int") == {"trace": "string", "attempt": "int"}
+
+
+@pytest.mark.spec("P9")
+def test_a_login_is_not_printed() -> None:
+    options = FormatOptions(
+        schema_registry="http://user:secret@r", registry_options={"basic.auth.user.info": "user:secret"}
+    )
+    assert "secret" not in f"{options} {options!r}"

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from signalbox.pipeline.formats.registry import Registry, RegistryError, RegistrySettings, split_frame
+from signalbox.pipeline.formats.registry import (
+    Registry,
+    RegistryError,
+    RegistrySettings,
+    split_frame,
+    without_login,
+)
 from signalbox.pipeline.formats.schema_text import DecodeError, SchemaText
+from signalbox.testing.free_ports import free_ports
 from tests.pipeline.json_server import JsonHandler, served
 
+PASS_WORDS = "Basic " + base64.b64encode(b"user:p@ss/word").decode()
 RESPONSES: dict[str, Any] = {
     "/schemas/ids/1": {"schema": '"long"'},
     "/schemas/ids/2": {"schema": "{}", "schemaType": "JSON"},
@@ -34,15 +43,24 @@ RESPONSES: dict[str, Any] = {
 
 class _Responses(JsonHandler):
     def do_GET(self) -> None:
+        if self.path.startswith("/private") and self.headers["Authorization"] != PASS_WORDS:
+            self.answer({"error_code": 401, "message": "Unauthorized"}, 401)
+            return
+        self.path = self.path.removeprefix("/private")
         response = RESPONSES.get(self.path.partition("?")[0])
         status = 500 if self.path.startswith("/schemas/ids/500") else 200 if response else 404
         self.answer(response or {"error_code": 40403, "message": "not found"}, status)
 
 
 @pytest.fixture(scope="module")
-def registry() -> Iterator[Registry]:
+def address() -> Iterator[str]:
     with served(_Responses) as address:
-        yield Registry(RegistrySettings(address, {"max.retries": "0"}))
+        yield address
+
+
+@pytest.fixture
+def registry(address: str) -> Registry:
+    return Registry(RegistrySettings(address, {"max.retries": "0"}))
 
 
 @pytest.mark.spec("P4")
@@ -80,3 +98,45 @@ def test_the_frame_is_a_zero_byte_and_an_id() -> None:
     for data in (b"", b"\0\0\0\0", b"\1\0\0\0\1x"):
         with pytest.raises(DecodeError, match="not_framed"):
             split_frame(data)
+
+
+@pytest.mark.spec("P9")
+@pytest.mark.parametrize(
+    ("url", "clean", "login"),
+    [
+        ("http://r:8081/api", "http://r:8081/api", ""),
+        ("https://user:p%40ss@r:8081/api?x=1", "https://r:8081/api?x=1", "user:p@ss"),
+        ("http://user:p@ss/word@r", "http://r", "user:p@ss/word"),
+        ("http://u:a,b@r1, http://u:a,b@r2/", "http://r1,http://r2/", "u:a,b"),
+        ("user:word@r", "r", "user:word"),
+        ("http://token@r", "http://r", "token"),
+    ],
+)
+def test_a_login_is_taken_out_of_a_url(url: str, clean: str, login: str) -> None:
+    assert without_login(url) == (clean, login)
+
+
+@pytest.mark.spec("P9")
+def test_a_login_in_the_url_is_used_and_not_printed(address: str) -> None:
+    url = address.replace("http://", "http://user:p@ss/word@") + "/private"
+    settings = RegistrySettings.of(url, {"max.retries": "0"})
+    assert Registry(settings).by_id(1, "AVRO") == SchemaText('"long"')
+    wrong = RegistrySettings.of(url.replace("p@ss", "pass"), {"max.retries": "0"})
+    nowhere = f"http://user:p@ss/word@127.0.0.1:{free_ports(1)[0]}"
+    for broken, text in (
+        (wrong, "Unauthorized; give basic.auth.user.info in the file of --registry-config"),
+        (RegistrySettings.of(nowhere, {"max.retries": "0"}), "cannot be reached"),
+        (RegistrySettings.of(url, {"max.retries": "many"}), "a setting of its client is wrong"),
+    ):
+        with pytest.raises(RegistryError, match=text) as raised:
+            Registry(broken).by_id(1, "AVRO")
+        assert "word" not in f"{raised.value} {broken}"
+
+
+@pytest.mark.spec("P9")
+def test_a_login_of_the_options_takes_precedence() -> None:
+    login = {"basic.auth.user.info": "a:b"}
+    assert RegistrySettings.of("http://u:p@r", login) == RegistrySettings("http://r", login)
+    assert RegistrySettings("http://r", {"timeout": "3"}).of_run("http://u:p@s", {}) == RegistrySettings(
+        "http://s", {"basic.auth.user.info": "u:p", "timeout": "3"}
+    )

@@ -28,6 +28,20 @@ def test_formats_are_read_back_without_secrets(tmp_path: Path) -> None:
     assert "secret" not in (tmp_path / "formats.json").read_text()
 
 
+@pytest.mark.spec("P9")
+def test_a_login_in_a_url_is_not_stored(tmp_path: Path) -> None:
+    options = {"proxy": "http://user:secret@proxy", "timeout": "3"}
+    for registry in (
+        RegistrySettings("http://user:secret@r", options),
+        RegistrySettings.of("http://u:secret@r", options),
+    ):
+        write_formats(tmp_path, (PartSpec(part="value", format="avro", registry=registry),))
+        read = read_formats(tmp_path)
+        assert read is not None
+        assert read[0].registry == RegistrySettings("http://r", {"timeout": "3"})
+        assert "secret" not in (tmp_path / "formats.json").read_text()
+
+
 @pytest.mark.parametrize("text", ["{", '{"version": 9}', '{"version": 1, "parts": [{}]}'])
 def test_a_corrupt_file_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "formats.json").write_text(text)

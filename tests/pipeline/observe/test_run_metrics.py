@@ -23,6 +23,8 @@ def test_rows_rejected_records_lag_and_seconds_are_on_the_page() -> None:
     metrics(
         event(Step.BATCH_DONE, rows=0, dead_rows=0, skipped=True, seconds=0.1, consumed_records=20, known_records=25)
     )
+    metrics(event(Step.SCHEMA_CHANGED, detail="value: column a int added"))
+    metrics(event(Step.TYPE_CHANGED, detail="value: a is int in the table, string now"))
     with metrics.served(0) as port:
         page = urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60).read().decode()
         with pytest.raises(MetricsPortError, match=f"metrics cannot be served at 127.0.0.1:{port}: Address already"):
@@ -33,6 +35,8 @@ def test_rows_rejected_records_lag_and_seconds_are_on_the_page() -> None:
         'signalbox_pipeline_rejected_records_total{table="flights"} 1.0',
         'signalbox_pipeline_batches_total{table="flights"} 2.0',
         'signalbox_pipeline_repeated_batches_total{table="flights"} 1.0',
+        'signalbox_pipeline_schema_changes_total{table="flights"} 1.0',
+        'signalbox_pipeline_type_changes_total{table="flights"} 1.0',
         'signalbox_pipeline_lag_records{table="flights"} 5.0',
         'signalbox_pipeline_batch_seconds_count{table="flights"} 2.0',
         'signalbox_pipeline_batch_seconds_bucket{le="5.0",table="flights"} 2.0',

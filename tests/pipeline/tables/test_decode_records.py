@@ -10,6 +10,7 @@ import fastavro
 import pytest
 from pyspark.sql import SparkSession
 
+from signalbox.pipeline.formats.evolution import SchemaChanges
 from signalbox.pipeline.formats.part_decoder import PartSpec
 from signalbox.pipeline.formats.resolve import followed
 from signalbox.pipeline.formats.schema_text import SchemaText
@@ -49,7 +50,7 @@ def test_values_keys_and_headers_become_columns_and_bad_ones_are_rejected(spark:
         PartSpec(part="key", format="int"),
         PartSpec(part="header:trace", format="string"),
     )
-    shape = RecordShape(parts=followed(parts, print))
+    shape = RecordShape(parts=followed(parts, SchemaChanges()))
     frame = parsed(spark.createDataFrame(rows, RECORD_DDL), shape).persist()
     first, tombstone = good_rows(frame, shape).orderBy("offset").collect()
     assert (first.key, first.key_value, first.header_trace) == (b"\0\0\0\x05", 5, "abc")
@@ -70,7 +71,7 @@ def test_spark_reads_json_values_beside_decoded_keys(spark: SparkSession) -> Non
         (b"k1", b'{"n":1}', "t", 0, 0, AT, None),
         (b"\xff", b'{"n":"x"}', "t", 0, 1, AT, None),
     ]
-    shape = RecordShape(fields_of("n INT"), parts=followed((PartSpec(part="key", format="string"),), print))
+    shape = RecordShape(fields_of("n INT"), parts=followed((PartSpec(part="key", format="string"),), SchemaChanges()))
     frame = parsed(spark.createDataFrame(rows, RECORD_DDL), shape)
     (row,) = good_rows(frame, shape).collect()
     assert (row.key_value, row.n) == ("k1", 1)

@@ -2,68 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import json
-import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fastavro
 import pytest
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import PipelineEvent, Step
-from signalbox.pipeline.formats.format_options import FormatOptions
 from signalbox.pipeline.formats.registry import RegistryError
-from signalbox.pipeline.options import OptionError, TablesOptions
+from signalbox.pipeline.options import OptionError
 from signalbox.pipeline.sinks.delta_log import read_table
 from signalbox.pipeline.stream import PipelineError
 from signalbox.pipeline.tables.declared_columns import SchemaError
-from signalbox.pipeline.tables.run import TablesResult, run_tables
 from signalbox.testing.free_ports import free_ports
-from tests.pipeline.schema_registry import schema_registry
+from tests.pipeline.tables.decoded_tables import framed_avro, record, rows, run
 from tests.pipeline.topics import Topics
-
-
-@pytest.fixture(scope="module")
-def registry(topics: Topics, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with schema_registry(tmp_path_factory.mktemp("registry"), topics.bootstrap) as url:
-        yield url
-
-
-def record(*fields: tuple[str, Any]) -> dict[str, Any]:
-    return {"type": "record", "name": "Flight", "fields": [{"name": name, "type": kind} for name, kind in fields]}
-
 
 NARROW = record(("id", "int"), ("delay", ["null", "float"]))
 WIDE = record(("id", "long"), ("delay", ["null", "double"]), ("gate", ["null", "string"]))
-
-
-def framed(schema_id: int, schema: Any, value: Any) -> bytes:
-    stream = io.BytesIO()
-    fastavro.schemaless_writer(stream, fastavro.parse_schema(schema), value)
-    return struct.pack(">bI", 0, schema_id) + stream.getvalue()
-
-
-def run(
-    engine: Engine, warehouse: Path, topics: Topics, topic: str, listener: Any = None, **formats: Any
-) -> TablesResult:
-    options = TablesOptions(
-        bootstrap_servers=topics.bootstrap,
-        warehouse=warehouse,
-        topic=topic,
-        schema=formats.pop("schema", None),
-        max_records_per_batch=2,
-        formats=FormatOptions(**formats),
-    )
-    return run_tables(options, engine=engine, listener=listener, say=lambda _: None)
-
-
-def rows(result: TablesResult, *columns: str) -> list[tuple[Any, ...]]:
-    table = read_table(result.table).to_pylist()
-    return [tuple(row[name] for name in columns) for row in sorted(table, key=lambda row: row["offset"])]
 
 
 @pytest.mark.spec("P4", "P5", "P6")
@@ -74,19 +32,19 @@ def test_a_table_follows_the_registry_while_it_is_written(
     topic = topics.create("avro", partitions=1)
     client = SchemaRegistryClient({"url": registry})
     narrow = client.register_schema(f"{topic}-value", Schema(json.dumps(NARROW), "AVRO"))
-    first = [framed(narrow, NARROW, {"id": number, "delay": 0.5}) for number in (1, 2)]
+    first = [framed_avro(narrow, NARROW, {"id": number, "delay": 0.5}) for number in (1, 2)]
     wide_values: list[bytes] = []
 
     def register_wider(event: PipelineEvent) -> None:
         if event.step == Step.BATCH_DONE and not wide_values:
             client.set_compatibility(f"{topic}-value", "NONE")
             wide = client.register_schema(f"{topic}-value", Schema(json.dumps(WIDE), "AVRO"))
-            wide_values.append(framed(wide, WIDE, {"id": 2**40, "delay": 0.1, "gate": "B7"}))
+            wide_values.append(framed_avro(wide, WIDE, {"id": 2**40, "delay": 0.1, "gate": "B7"}))
             topics.fill_records(topic, [(b"\0\0\0\7", wide_values[0], None)])
 
     # The records of the first run's later batches are there when it begins; the wider ones come while it runs.
     topics.fill_records(topic, [(b"\0\0\0\1", value, None) for value in (*first, b"\0\0\1\2\3x", None)])
-    formats = {"value_format": "avro", "schema_registry": registry, "key_format": "int"}
+    formats: dict[str, Any] = {"value_format": "avro", "schema_registry": registry, "key_format": "int"}
     begun = run(engine, warehouse, topics, topic, listener=register_wider, **formats)
     continued = run(engine, warehouse, topics, topic)
     assert (begun.dead_rows, continued.dead_rows) == (1, 0)
@@ -141,7 +99,7 @@ def test_protobuf_by_a_file_and_csv_by_declared_fields(
     topics.fill_records(topic, [(b"k", b"\x08\x05\x12\x01x", [("trace", b"t1")])])
     proto = tmp_path / "flight.proto"
     proto.write_text('syntax = "proto3"; message Flight { int64 id = 1; string gate = 2; }')
-    formats = {"value_format": "protobuf", "value_schema": proto, "headers": {"trace": "string"}}
+    formats: dict[str, Any] = {"value_format": "protobuf", "value_schema": proto, "headers": {"trace": "string"}}
     result = run(engine, warehouse, topics, topic, **formats)
     assert rows(result, "id", "gate", "header_trace") == [(5, "x", "t1")]
     with pytest.raises(OptionError, match="was begun with value format protobuf, not csv"):
@@ -177,9 +135,9 @@ def test_a_registry_that_cannot_be_reached_stops_the_run_and_nothing_is_lost(
 ) -> None:
     topic = topics.create("down", partitions=1)
     schema_id = SchemaRegistryClient({"url": registry}).register_schema(f"{topic}-value", Schema('"long"', "AVRO"))
-    topics.fill(topic, [framed(schema_id, "long", 1)])
+    topics.fill(topic, [framed_avro(schema_id, "long", 1)])
     run(engine, warehouse, topics, topic, value_format="avro", schema_registry=registry)
-    topics.fill(topic, [framed(schema_id, "long", 2)])
+    topics.fill(topic, [framed_avro(schema_id, "long", 2)])
     url = f"http://127.0.0.1:{free_ports(1)[0]}"
     with pytest.raises(RegistryError, match=f"schema registry {url} cannot be reached"):
         run(engine, warehouse, topics, topic, schema_registry=url)

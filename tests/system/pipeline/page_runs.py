@@ -116,6 +116,8 @@ CHECKS: dict[str, Callable[[Given], bool | None]] = {
     "--value-format avro": lambda given: [row["carrier"] for row in rows(given, "formats/flights")] == ["LX"],
     "--value-format protobuf": _check_order,
     "--value-format csv": lambda given: [row["currency"] for row in rows(given, "formats/rates")] == ["CHF"],
+    "gate STRING": lambda given: [row["gate"] for row in rows(given, "lake/flights")] == [None] * FLIGHTS,
+    "tables orders --warehouse lake --value-schema": _check_order,
     "rejected show": _mend,
     "--mended": lambda given: (
         sorted(row["flight"] for row in rows(given, "lake/flights")) == [*range(FLIGHTS), 99]
@@ -126,7 +128,7 @@ CHECKS: dict[str, Callable[[Given], bool | None]] = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_the_page(given: Given, command: str) -> None:
-    formats = "--value-format" in command
+    formats = "--value-format" in command or " orders " in command
     given.shell.environment["SIGNALBOX_BOOTSTRAP"] = given.formats if formats else given.usual
     run = command.replace("http://registry:8081", given.registry)
     given.shell.run(run.replace("--warehouse lake", "--warehouse formats") if formats else run)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from signalbox.cli.connect import fail
-from signalbox.pipeline.formats.format_options import FormatOptions, parse_headers
+from signalbox.pipeline.formats.format_options import DEFAULT_DELIMITER, FormatOptions, parse_headers
 
 _NAMES = "raw, json, csv, avro, protobuf, json-schema, string, int, long, float or double"
 
@@ -20,7 +20,7 @@ Headers = Annotated[
     str | None, typer.Option(help="Headers as columns: 'trace=string,attempt=int'; default: the list of headers only.")
 ]
 ValueSchema = Annotated[
-    Path | None, typer.Option(help="Schema of values: a file with an Avro, Protobuf or JSON Schema.")
+    Path | None, typer.Option(help="Schema of values: a file with an Avro, Protobuf or JSON Schema, or with fields.")
 ]
 KeySchema = Annotated[Path | None, typer.Option(help="Schema of keys; for json and csv a file with the fields.")]
 ValueMessage = Annotated[str, typer.Option(help="Full name of the Protobuf message; default: the first one.")]
@@ -69,4 +69,13 @@ def format_options(
         csv_delimiter=csv_delimiter,
         schema_registry=registry[0],
         registry_options=read_properties(registry[1]),
+    )
+
+
+def begun_formats(
+    url: str | None, config: Path | None, value_schema: Path | None = None, key_schema: Path | None = None
+) -> FormatOptions:
+    """The options of commands for tables that exist: their formats, with this registry and these new schemas."""
+    return format_options(
+        (None, value_schema, "", None), (None, key_schema, "", None), None, DEFAULT_DELIMITER, (url, config)
     )

@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from signalbox.cli.connect import console, fail
+from signalbox.cli.pipeline_runs.run_options import Conf, Memory, spark_options
 from signalbox.cli.shell.shared_options import shared
 from signalbox.cli.tables import format_options as formats
 from signalbox.pipeline import commands
@@ -59,12 +60,15 @@ def replay(
     profile: Annotated[str, typer.Option(help="auto, jars or pypi.")] = "auto",
     commit: Annotated[str, typer.Option(help="auto, spark or rs.")] = "auto",
     master: Annotated[str, typer.Option(help="local[N] or spark://host:port.")] = "local[*]",
+    memory: Memory = "1g",
+    conf: Conf = None,
+    value_schema: formats.ValueSchema = None,
+    key_schema: formats.KeySchema = None,
     schema_registry: formats.SchemaRegistry = None,
     registry_config: formats.RegistryConfig = None,
     as_json: AsJson = False,
 ) -> None:
     """Decode the rejected records again; those that are good now become rows, exactly once."""
-    nothing: tuple[None, None, str, None] = (None, None, "", None)
     options = commands.TablesOptions(
         bootstrap_servers=shared().bootstrap,
         warehouse=warehouse,
@@ -73,7 +77,9 @@ def replay(
         profile=profile,
         commit=commit,
         master=master,
-        formats=formats.format_options(nothing, nothing, None, ",", (schema_registry, registry_config)),
+        memory=memory,
+        spark_options=spark_options(conf, ui=False),
+        formats=formats.begun_formats(schema_registry, registry_config, value_schema, key_schema),
     )
 
     def say(line: str) -> None:

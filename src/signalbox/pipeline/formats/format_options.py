@@ -8,6 +8,8 @@ from pathlib import Path
 
 from signalbox.pipeline.formats.format_table import FORMAT_NAMES, FORMATS, SCALARS
 
+DEFAULT_DELIMITER = ","
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatOptions:
@@ -27,9 +29,9 @@ class FormatOptions:
     key_schema: Path | None = None
     value_message: str = ""
     key_message: str = ""
-    csv_delimiter: str = ","
-    schema_registry: str | None = None
-    registry_options: Mapping[str, str] = field(default_factory=dict)
+    csv_delimiter: str = DEFAULT_DELIMITER
+    schema_registry: str | None = field(default=None, repr=False)  # may contain a login
+    registry_options: Mapping[str, str] = field(default_factory=dict, repr=False)  # may contain passwords
     value_subject: str | None = None
     key_subject: str | None = None
 

@@ -6,10 +6,12 @@ the options name others, which serves the other strategies too: a value is alway
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import unquote
 
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -18,18 +20,58 @@ from signalbox.pipeline.formats.schema_text import DecodeError, SchemaText
 
 _HEADER = struct.Struct(">bI")
 _NOT_FOUND = 404
+_LOGIN_NEEDED = (401, 403)
+_NEXT_URL = re.compile(r",\s*(?=[A-Za-z][A-Za-z0-9+.-]*://)")
+_LOGIN = "basic.auth.user.info"
+_SECRET_WORDS = ("auth", "password", "secret", "token", "key")  # in keys of options that are not stored
 
 
 class RegistryError(RuntimeError):
     """A schema registry that cannot be reached, or that has not what a run needs."""
 
 
+def without_login(url: str) -> tuple[str, str]:
+    """A URL, or a list with commas, without user and password, and the first login as `user:password`, "" if none.
+
+    The login reaches to the last @, since passwords are written into URLs without escaping, too.
+    """
+    urls, logins = [], []
+    for text in _NEXT_URL.split(url.strip()):
+        scheme, separator, rest = text.partition("://") if "://" in text else ("", "", text)
+        login, _, address = rest.rpartition("@")
+        urls.append(f"{scheme}{separator}{address}")
+        logins.append(":".join(unquote(word) for word in login.split(":", 1)))
+    return ",".join(urls), next(filter(None, logins), "")
+
+
 @dataclass(frozen=True, slots=True)
 class RegistrySettings:
-    """`url`, and further settings of confluent-kafka's client (`basic.auth.user.info`, `ssl.ca.location`, ...)."""
+    """`url`, and further settings of confluent-kafka's client (`basic.auth.user.info`, `ssl.ca.location`, ...).
+
+    The URL is printed and stored, the options are not printed: `of` takes the login out of the URL.
+    """
 
     url: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)  # may contain passwords
+
+    @classmethod
+    def of(cls, url: str, options: Mapping[str, str]) -> RegistrySettings:
+        """The settings of a URL that may contain a login. That of the options takes precedence."""
+        clean, login = without_login(url)
+        return cls(clean, {_LOGIN: login, **options} if login else dict(options))
+
+    def of_run(self, url: str | None, options: Mapping[str, str]) -> RegistrySettings:
+        """Stored settings with the URL and the login of a run, if it names them."""
+        return RegistrySettings.of(url or self.url, {**self.options, **options})
+
+    def stored(self) -> RegistrySettings:
+        """What may be written to the warehouse: no secrets, and no option with a login in a URL."""
+        kept = {
+            key: text
+            for key, text in self.options.items()
+            if not any(word in key for word in _SECRET_WORDS) and without_login(text)[1] == ""
+        }
+        return replace(self, url=without_login(self.url)[0], options=kept)
 
 
 def split_frame(data: bytes) -> tuple[int, bytes]:
@@ -60,7 +102,12 @@ class Registry:
         except SchemaRegistryError as error:
             if error.http_status_code == _NOT_FOUND:
                 return None
-            raise RegistryError(f"schema registry {self._settings.url}: {question}: {error.error_message}") from error
+            remedy = (
+                f"; give {_LOGIN} in the file of --registry-config" if error.http_status_code in _LOGIN_NEEDED else ""
+            )
+            raise RegistryError(
+                f"schema registry {self._settings.url}: {question}: {error.error_message}{remedy}"
+            ) from error
         except Exception as error:  # the client raises those of its HTTP library
             detail = str(error).strip() or type(error).__name__
             raise RegistryError(

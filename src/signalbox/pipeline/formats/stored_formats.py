@@ -17,15 +17,13 @@ from signalbox.pipeline.formats.schema_text import SchemaText
 
 FORMATS_VERSION = 1
 _FILE = "formats.json"
-# Settings of a registry's client that are not written to the warehouse.
-_SECRET_WORDS = ("auth", "password", "secret", "token", "key")
 
 
 def _to_json(spec: PartSpec) -> dict[str, Any]:
     registry = None
     if spec.registry is not None:
-        kept = {k: v for k, v in spec.registry.options.items() if not any(word in k for word in _SECRET_WORDS)}
-        registry = {"url": spec.registry.url, "options": kept}
+        kept = spec.registry.stored()
+        registry = {"url": kept.url, "options": dict(kept.options)}
     return {
         "part": spec.part,
         "format": spec.format,

@@ -36,6 +36,10 @@ class RunMetrics:
         self._rejected = counter("rejected_records", "Records that the run has kept aside as bad.")
         self._batches = counter("batches", "Batches that the run has committed.")
         self._repeated = counter("repeated_batches", "Batches that the table held already, from a run that died.")
+        self._changes = {
+            Step.SCHEMA_CHANGED: counter("schema_changes", "Columns that were added or widened, or are left null now."),
+            Step.TYPE_CHANGED: counter("type_changes", "Types that changed and that the table does not follow."),
+        }
         self._lag = Gauge(
             "signalbox_pipeline_lag_records",
             "Records up to the last known end of the topic that no batch has read.",
@@ -55,6 +59,8 @@ class RunMetrics:
         with self._lock:
             if event.known_records >= 0:
                 self._lag.labels(table).set(event.known_records - event.consumed_records)
+            if event.step in self._changes:
+                self._changes[event.step].labels(table).inc()
             if event.step != Step.BATCH_DONE:
                 return
             self._batches.labels(table).inc()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,8 @@ class BackfillResult:
     table_rows: int = 0
     seconds: float = 0.0
     complete: bool = True
+    schema_changes: list[str] = field(default_factory=list)
+    type_changes: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain JSON values."""
@@ -65,7 +67,8 @@ def run_backfill(
             f"table {options.table_name} has the newest row of each key: older records would bring"
             " deleted keys back; begin a new table from the earlier position"
         )
-    formats = FormatPlan(options, say)
+    reporting = Reporting(say, listener)
+    formats = FormatPlan(options, reporting)
     plan = TablePlan(
         name=options.table_name,
         topic=options.topic,
@@ -77,8 +80,9 @@ def run_backfill(
         has_value_format=options.formats.value_format is not None,
     )
     at_beginning = replace(options, starting="earliest", ending=None, trigger_seconds=None)
-    with spark_faults(), open_run(at_beginning, plan, engine, Reporting(say, listener)) as run:
+    with spark_faults(), open_run(at_beginning, plan, engine, reporting) as run:
         result = _add(run, options, say)
+        result.schema_changes, result.type_changes = formats.changes.followed, formats.changes.unfitting
     say(
         f"{options.table_name}: {result.rows:,} earlier rows added in {result.batches} batches, "
         f"{duration_text(result.seconds)}; {result.table_rows:,} rows in {result.table}"

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.pipeline.audit.run import audit_shape
 from signalbox.pipeline.engine import Engine, open_engine
-from signalbox.pipeline.events import EventListener, PipelineEvent, Step
+from signalbox.pipeline.events import EventListener, PipelineEvent, Reporting, Step
 from signalbox.pipeline.options import TablesOptions
 from signalbox.pipeline.rejected.listing import dead_path, read_rejected
 from signalbox.pipeline.rejected.mended_values import read_mended, with_mended
@@ -84,9 +84,10 @@ class _Replay:
             rejected = with_mended(rejected, read_mended(mended))
         if not rejected.num_rows:
             return 0, 0
-        formats = FormatPlan(self._options, say)
+        formats = FormatPlan(self._options, Reporting(say, listener))
         is_audit = self._state.topic == AUDIT_TOPIC
-        shape = audit_shape(self._state.schema) if is_audit else formats.shape(self._state.schema)
+        schema = self._state.schema if is_audit else formats.declared(self._state.schema)
+        shape = audit_shape(schema) if is_audit else formats.shape(schema)
         records = engine.spark.createDataFrame(rejected.select(list(RECORD_COLUMNS)))
         frame = parsed(records, shape).persist()
         try:
@@ -94,6 +95,7 @@ class _Replay:
             ensure_table(self._target.path, rows.schema.jsonValue())
             if not is_audit:
                 formats.store(self._folder, shape)
+                self._folder.write(replace(self._state, schema=schema))
             good = frame.filter(F.col("_good")).select("topic", "partition", "offset").toArrow()
             if good.num_rows:
                 self._write(rows, good, listener)

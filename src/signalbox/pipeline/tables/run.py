@@ -10,6 +10,7 @@ from typing import Any
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
+from signalbox.pipeline.formats.evolution import SchemaChanges
 from signalbox.pipeline.observe.progress import duration_text
 from signalbox.pipeline.offsets import limited, ranges_between
 from signalbox.pipeline.open_run import TablePlan, open_run
@@ -28,7 +29,8 @@ SAMPLE_RECORDS = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablesResult:
-    """Counts of a run and of the tables after it. Paths are absolute."""
+    """Counts of a run and of the tables after it. Paths are absolute. `schema_changes`: what the run changed in
+    columns; `type_changes`: types that changed and that the table does not follow; both in words."""
 
     table: Path
     dead_table: Path | None
@@ -41,6 +43,8 @@ class TablesResult:
     dead_table_rows: int
     seconds: float
     schema: str | None
+    schema_changes: tuple[str, ...] = ()
+    type_changes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain JSON values."""
@@ -78,7 +82,7 @@ def decide_schema(options: TablesOptions, client: TopicClient, say: Callable[[st
     return ddl
 
 
-def _result(run: TableRun, counts: RunCounts) -> TablesResult:
+def _result(run: TableRun, counts: RunCounts, changes: SchemaChanges) -> TablesResult:
     dead_table = run.dead_target.path if run.has_dead_table else None
     return TablesResult(
         table=run.good_target.path,
@@ -92,6 +96,8 @@ def _result(run: TableRun, counts: RunCounts) -> TablesResult:
         dead_table_rows=count_rows(dead_table) if dead_table else 0,
         seconds=counts.seconds,
         schema=run.job.state.schema,
+        schema_changes=tuple(changes.followed),
+        type_changes=tuple(changes.unfitting),
     )
 
 
@@ -107,12 +113,14 @@ def run_tables(
     `engine`: an open engine. `listener`: receives every step. `say`: receives lines for people.
     Raises what `open_run` raises, and PipelineError; a failed run can be started again and continues where it stopped.
     """
-    formats = FormatPlan(options, say)
+    reporting = Reporting(say, listener)
+    formats = FormatPlan(options, reporting)
     plan = TablePlan(
         name=options.table_name,
         topic=options.topic,
         schema=options.schema,
         decide_schema=lambda client: decide_schema(options, client, say),
+        declared=formats.declared,
         shape_of=formats.shape,
         follow=formats.follow,
         store=formats.store,
@@ -120,8 +128,8 @@ def run_tables(
         mode="upsert" if options.upsert else "append",
         partition_by=options.partition_by,
     )
-    with spark_faults(), open_run(options, plan, engine, Reporting(say, listener)) as run:
-        result = _result(run, run.run())
+    with spark_faults(), open_run(options, plan, engine, reporting) as run:
+        result = _result(run, run.run(), formats.changes)
     say(
         f"{options.table_name}: {result.rows:,} rows added in {result.batches} batches, "
         f"{duration_text(result.seconds)}; {result.table_rows:,} rows in {result.table}"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from signalbox.pipeline import source_jars, source_python
 from signalbox.pipeline.checkpoint_files import (
@@ -21,6 +21,7 @@ from signalbox.pipeline.checkpoint_files import (
     planned_batches,
 )
 from signalbox.pipeline.engine import Engine
+from signalbox.pipeline.event_time.gate import EventTimeGate
 from signalbox.pipeline.events import EventListener, PipelineEvent, Step
 from signalbox.pipeline.offsets import OffsetMap
 from signalbox.pipeline.options import RunOptions
@@ -31,8 +32,8 @@ from signalbox.pipeline.sinks.delta_log import ensure_table
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
 from signalbox.pipeline.sinks.upsert_sink import UpsertSink
 from signalbox.pipeline.stream import run_query
-from signalbox.pipeline.table_job import RunCounts, TableJob
-from signalbox.pipeline.tables.declared_columns import reject_partition_columns
+from signalbox.pipeline.table_job import RunCounts, TableJob, WrittenRows
+from signalbox.pipeline.tables.declared_columns import reject_event_time_columns, reject_partition_columns
 from signalbox.pipeline.tables.projection import dead_rows, good_rows, parsed
 from signalbox.pipeline.topic_client import TopicClient
 
@@ -56,6 +57,8 @@ class TableRun:
         self.on_rows: Callable[[DataFrame], None] | None = None
         self._sink = engine.sink(options.commit)
         self._good_sink = UpsertSink() if job.state.mode == "upsert" else self._sink
+        # The rows of a backfill are late by nature, and were asked for.
+        self._gate = EventTimeGate(job.state.event_time, None if job.backfill else job.folder.path)
         self._ending: OffsetMap | None = None
         self._known: dict[str, int] = {}
         self._end_at_begin: dict[str, int] = {}
@@ -75,7 +78,7 @@ class TableRun:
 
     @property
     def has_dead_table(self) -> bool:
-        """False if every value stays raw: then no record can be bad."""
+        """False if every value stays raw and no row can be late: then no record can be bad."""
         return self.shape.can_reject
 
     def consumed(self) -> int:
@@ -126,6 +129,8 @@ class TableRun:
     def _ensure_tables(self) -> None:
         columns = good_rows(self._no_records(), self.shape).schema
         reject_partition_columns(columns, self.job.partition_by)
+        if self.job.state.event_time is not None:
+            reject_event_time_columns(columns, self.job.state.event_time)
         ensure_table(self.good_target.path, json.loads(columns.json()), self.job.partition_by)
         if self.has_dead_table:
             dead = dead_rows(self._no_records(), self.shape)
@@ -165,28 +170,34 @@ class TableRun:
         start = batch_end(checkpoint, batch_id - 1) or self.job.begin
         stamp = BatchStamp(batch_id, {"from": start, "to": batch_end(checkpoint, batch_id)})
         if self.has_dead_table:
-            rows, dead = self._write_parsed(records, stamp)
+            written = self._write_parsed(records, stamp)
         else:
-            rows, dead = self._commit(good_rows(records, self.shape), self.good_target, stamp), 0
-        self.counts.batches += 1
-        self.counts.repeated_batches += rows is None
-        self.counts.rows += rows or 0
-        self.counts.dead_rows += dead
-        self._report(Step.BATCH_DONE, rows=rows or 0, dead_rows=dead, skipped=rows is None)
+            written = WrittenRows(self._commit(good_rows(records, self.shape), self.good_target, stamp))
+        self.counts.add(written)
+        self._report(
+            Step.BATCH_DONE,
+            rows=written.rows or 0,
+            dead_rows=written.dead,
+            late_rows=written.late,
+            duplicate_rows=written.duplicates,
+            skipped=written.rows is None,
+        )
         self._batch_begun = 0.0
 
-    def _write_parsed(self, records: DataFrame, stamp: BatchStamp) -> tuple[int | None, int]:
-        shape = self.shape
-        frame = parsed(records, shape).persist()
+    def _write_parsed(self, records: DataFrame, stamp: BatchStamp) -> WrittenRows:
+        shape, gate = self.shape, self._gate
+        frame = gate.begin(parsed(records, shape), shape, stamp.batch_id).persist()
         try:
-            counted = frame.agg(F.count("*"), F.count_if(~F.col("_good"))).collect()[0]
-            total, dead = int(counted[0]), int(counted[1])
-            self._report(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
+            counts = gate.count(frame)
+            stamp = replace(stamp, lineage={**stamp.lineage, **gate.commit_metadata()})
+            good = counts.records - counts.dead
+            self._report(Step.BATCH_READ, rows=good, dead_rows=counts.dead)
             if self.on_rows is not None:
                 self.on_rows(good_rows(frame, shape))
-            kept_aside = self._commit(dead_rows(frame, shape), self.dead_target, stamp) if dead else 0
-            rows = self._commit(good_rows(frame, shape), self.good_target, stamp)
-            return rows, kept_aside or 0
+            dead = self._commit(dead_rows(frame, shape), self.dead_target, stamp) if counts.dead else 0
+            rows = self._commit(gate.unique(good_rows(frame, shape), self.good_target.path), self.good_target, stamp)
+            duplicates = good - rows if rows is not None and self.job.state.event_time is not None else 0
+            return WrittenRows(rows, dead or 0, counts.late if dead else 0, duplicates)
         finally:
             frame.unpersist()
 

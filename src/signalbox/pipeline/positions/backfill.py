@@ -32,6 +32,7 @@ class BackfillResult:
     table: Path
     rows: int = 0
     dead_rows: int = 0
+    duplicate_rows: int = 0
     batches: int = 0
     table_rows: int = 0
     seconds: float = 0.0
@@ -108,6 +109,7 @@ def _add(run: TableRun, options: TablesOptions, say: Callable[[str], None]) -> B
         counts = run_to(part, OffsetMap.from_json(backfill.end))
         result.rows += counts.rows
         result.dead_rows += counts.dead_rows
+        result.duplicate_rows += counts.duplicate_rows
         result.batches += counts.batches
         result.seconds += counts.seconds
         result.complete = _is_complete(part, backfill)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -24,13 +25,28 @@ from pyspark.sql import DataFrame
 from signalbox.pipeline.sinks.delta_log import last_transaction, partition_columns
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
 
-# Column types by whose range readers skip files. Ranges of long texts and bytes would only make the log larger.
+# Column types by whose range readers skip files: numbers, and times in microseconds (INT64). Ranges of long texts and
+# bytes would only make the log larger.
 _RANGED_TYPES = {"INT32", "INT64", "DOUBLE"}
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+# Times that have a text of four digits for the year.
+_FIRST_US = -62_135_596_800_000_000  # 0001-01-01
+_LAST_US = 253_402_300_799_000_000  # 9999-12-31T23:59:59
+
+
+def _is_utc_in_microseconds(logical_type: Any) -> bool:
+    unit = json.loads(logical_type.to_json())
+    return bool(unit["isAdjustedToUTC"]) and unit["timeUnit"] == "microseconds"
+
+
+def _milliseconds_text(time_ms: int) -> str:
+    """A time as in Delta's statistics: in milliseconds."""
+    time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time_ms)
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def file_statistics(path: Path) -> dict[str, Any]:
-    """Delta's per-file statistics from a Parquet footer: rows, and ranges and nulls of top-level numbers."""
+    """Delta's per-file statistics from a Parquet footer: rows, and ranges and nulls of top-level numbers and times."""
     footer = pq.read_metadata(path)
     lows: dict[str, Any] = {}
     highs: dict[str, Any] = {}
@@ -39,14 +55,22 @@ def file_statistics(path: Path) -> dict[str, Any]:
         column = footer.schema.column(index)
         if column.path != column.name or column.physical_type not in _RANGED_TYPES:
             continue
-        if column.logical_type.type not in ("NONE", "INT"):
+        kind = column.logical_type.type
+        if kind not in ("NONE", "INT", "TIMESTAMP"):
             continue
         chunks = [footer.row_group(group).column(index).statistics for group in range(footer.num_row_groups)]
         if any(chunk is None or not chunk.has_null_count for chunk in chunks):
             continue
         nulls[column.name] = sum(chunk.null_count for chunk in chunks)
         ranged = [chunk for chunk in chunks if chunk.has_min_max]
-        if ranged and all(chunk.min == chunk.min and chunk.max == chunk.max for chunk in ranged):
+        if kind == "TIMESTAMP":
+            if ranged and _is_utc_in_microseconds(column.logical_type):
+                least_us = min(chunk.min_raw for chunk in ranged)
+                greatest_us = max(chunk.max_raw for chunk in ranged)
+                if least_us >= _FIRST_US and greatest_us <= _LAST_US:
+                    lows[column.name] = _milliseconds_text(least_us // 1000)
+                    highs[column.name] = _milliseconds_text(-(-greatest_us // 1000))
+        elif ranged and all(chunk.min == chunk.min and chunk.max == chunk.max for chunk in ranged):
             lows[column.name] = min(chunk.min for chunk in ranged)
             highs[column.name] = max(chunk.max for chunk in ranged)
     return {"numRecords": footer.num_rows, "minValues": lows, "maxValues": highs, "nullCount": nulls}

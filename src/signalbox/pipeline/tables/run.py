@@ -28,7 +28,7 @@ SAMPLE_RECORDS = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablesResult:
-    """Counts of a run and of the tables after it. Paths are absolute."""
+    """Counts of a run and of the tables after it; `late_rows` are among `dead_rows`. Paths are absolute."""
 
     table: Path
     dead_table: Path | None
@@ -41,6 +41,8 @@ class TablesResult:
     dead_table_rows: int
     seconds: float
     schema: str | None
+    late_rows: int = 0
+    duplicate_rows: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain JSON values."""
@@ -92,6 +94,8 @@ def _result(run: TableRun, counts: RunCounts) -> TablesResult:
         dead_table_rows=count_rows(dead_table) if dead_table else 0,
         seconds=counts.seconds,
         schema=run.job.state.schema,
+        late_rows=counts.late_rows,
+        duplicate_rows=counts.duplicate_rows,
     )
 
 
@@ -119,6 +123,7 @@ def run_tables(
         has_value_format=options.formats.value_format is not None,
         mode="upsert" if options.upsert else "append",
         partition_by=options.partition_by,
+        event_time=options.event_time,
     )
     with spark_faults(), open_run(options, plan, engine, Reporting(say, listener)) as run:
         result = _result(run, run.run())
@@ -126,5 +131,7 @@ def run_tables(
         f"{options.table_name}: {result.rows:,} rows added in {result.batches} batches, "
         f"{duration_text(result.seconds)}; {result.table_rows:,} rows in {result.table}"
         + (f", {result.dead_table_rows:,} bad records in {result.dead_table}" if result.dead_table_rows else "")
+        + (f"; {result.late_rows:,} of this run were late" if result.late_rows else "")
+        + (f"; {result.duplicate_rows:,} duplicates dropped" if result.duplicate_rows else "")
     )
     return result

@@ -23,8 +23,8 @@ from signalbox.cli.pipeline_runs.run_options import (
 from signalbox.cli.shell.shared_options import shared
 from signalbox.cli.tables import format_options as formats
 from signalbox.cli.tables import rejected
-from signalbox.cli.tables.columns import Deduplicate, PartitionBy, Watermark, columns_of
 from signalbox.cli.tables.maintain import maintain
+from signalbox.cli.tables.table_options import Deduplicate, PartitionBy, Upsert, Watermark, columns_of
 from signalbox.pipeline import commands
 from signalbox.pipeline.audit.completeness import completeness_line
 from signalbox.pipeline.options import ALERTS_TOPIC, DEFAULT_MAX_RECORDS_PER_BATCH
@@ -40,6 +40,10 @@ Commit = Annotated[str, typer.Option(help="auto, spark (Delta's own commit) or r
 Master = Annotated[str, typer.Option(help="local[N] or spark://host:port.")]
 MaxRecords = Annotated[int, typer.Option(min=1, help="Records of a batch at most.")]
 Topics = Annotated[list[str] | None, typer.Argument(metavar="TOPIC...", help="The topics to read, a table for each.")]
+MoreTopics = Annotated[
+    list[str] | None, typer.Option("--topic", "-t", metavar="TOPIC,...", help="More topics, or a list with commas.")
+]
+TopicPattern = Annotated[str | None, typer.Option(metavar="REGEX", help="All topics whose whole name matches.")]
 StartingOffsets = Annotated[
     str | None,
     typer.Option(metavar="OFFSETS", help='earliest, latest, topic:0:5,topic:1:7 or {"topic": {"0": 5, "1": 7}}.'),
@@ -53,9 +57,6 @@ EndingOffsets = Annotated[
 ]
 EndingTimestamp = Annotated[str | None, typer.Option(metavar="TIME", help="End before the first record of this time.")]
 
-Upsert = Annotated[
-    bool, typer.Option("--upsert", help="Keep the newest row of each key; a record without value deletes it.")
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")]
 
 
@@ -63,12 +64,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; 
 def tables(
     warehouse: Warehouse,
     topics: Topics = None,
-    topic: Annotated[
-        list[str] | None, typer.Option("--topic", "-t", metavar="TOPIC,...", help="More topics, or a list with commas.")
-    ] = None,
-    topic_pattern: Annotated[
-        str | None, typer.Option(metavar="REGEX", help="All topics whose whole name matches.")
-    ] = None,
+    topic: MoreTopics = None,
+    topic_pattern: TopicPattern = None,
     schema: Annotated[str | None, typer.Option(help="infer, or fields: 'carrier STRING NOT NULL, ...'.")] = None,
     name: Annotated[str | None, typer.Option(help="Table name of a single topic (default: the topic's name).")] = None,
     profile: Profile = "auto",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -96,6 +97,29 @@ def test_statistics_come_from_the_footer(tmp_path: Path) -> None:
         "maxValues": {"n": 3, "d": 2.5},
         "nullCount": {"n": 1, "d": 0},
     }
+
+
+@pytest.mark.spec("P8")
+def test_statistics_of_times_are_milliseconds_around_them(tmp_path: Path) -> None:
+    def times(*microseconds: int | None, zone: str | None = "UTC", unit: str = "us") -> dict[str, Any]:
+        column = pa.array(microseconds, pa.timestamp(unit, tz=zone))
+        pq.write_table(pa.table({"at": column}), tmp_path / "f.parquet", coerce_timestamps=None)
+        statistics = file_statistics(tmp_path / "f.parquet")
+        return {name: statistics[name] for name in ("minValues", "maxValues")}
+
+    assert times(1_001, None, 5_999) == {
+        "minValues": {"at": "1970-01-01T00:00:00.001Z"},
+        "maxValues": {"at": "1970-01-01T00:00:00.006Z"},
+    }
+    assert times(-1) == {
+        "minValues": {"at": "1969-12-31T23:59:59.999Z"},
+        "maxValues": {"at": "1970-01-01T00:00:00.000Z"},
+    }
+    nothing: dict[str, Any] = {"minValues": {}, "maxValues": {}}
+    assert times(None) == nothing
+    assert times(1, 253_402_300_800_000_000) == nothing  # the year 10000
+    assert times(1, zone=None) == nothing
+    assert times(1, unit="ns") == nothing
 
 
 VALUES = ["a b", "c/d", "e%3A=:é", None, "*?[x]"]

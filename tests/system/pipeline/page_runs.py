@@ -76,6 +76,8 @@ def _fill_usual(topics: Topics) -> None:
     topics.fill("flights", [*flights, BAD])
     topics.create_named("customers")
     topics.fill("customers", [b'{"name": "Ada"}', b'{"name": "Bo"}', b'{"name": "Cy"}', b'{"name": "Di"}'])
+    topics.create_named("rides", partitions=1)
+    topics.fill("rides", [b'{"id": %d, "fare": 9.5, "event_time": "2026-11-27T10:00:00Z"}' % n for n in (1, 2, 1)])
 
 
 def _fill_formats(topics: Topics) -> None:
@@ -116,6 +118,7 @@ CHECKS: dict[str, Callable[[Given], bool | None]] = {
     "--value-format avro": lambda given: [row["carrier"] for row in rows(given, "formats/flights")] == ["LX"],
     "--value-format protobuf": _check_order,
     "--value-format csv": lambda given: [row["currency"] for row in rows(given, "formats/rates")] == ["CHF"],
+    "--watermark": lambda given: sorted(row["id"] for row in rows(given, "lake/rides")) == [1, 2],
     "rejected show": _mend,
     "--mended": lambda given: (
         sorted(row["flight"] for row in rows(given, "lake/flights")) == [*range(FLIGHTS), 99]

@@ -42,19 +42,15 @@ def _times_us(actions: pa.Table, name: str) -> list[int | None]:
     return times
 
 
-def _can_have(
-    action: Mapping[str, Any], column: str, least_us: int | None, greatest_us: int | None
-) -> TimeRange | None:
-    """The range of a file; None = none of its rows has an event time."""
-    if action.get(f"null_count.{column}") is not None and action["num_records"] == action[f"null_count.{column}"]:
-        return None
-    lowest = least_us if least_us is not None else -(2**63)
-    return TimeRange(lowest, None if greatest_us is None else greatest_us + _CUT_US)
-
-
-def _overlap(one: TimeRange, other: TimeRange) -> bool:
-    begins = other.greatest_us is None or one.least_us <= other.greatest_us
-    return begins and (one.greatest_us is None or other.least_us <= one.greatest_us)
+def _can_have_rows(
+    action: Mapping[str, Any], column: str, least_us: int | None, greatest_us: int | None, wanted: TimeRange
+) -> bool:
+    """True unless the file's statistics show that it has no row of the wanted range."""
+    if action.get(f"null_count.{column}") is not None and action[f"null_count.{column}"] == action["num_records"]:
+        return False
+    if least_us is not None and wanted.greatest_us is not None and least_us > wanted.greatest_us:
+        return False
+    return greatest_us is None or greatest_us + _CUT_US >= wanted.least_us
 
 
 def recent_files(path: Path, column: str, wanted: TimeRange, keys: Sequence[str] = ()) -> list[FileGroup]:
@@ -65,8 +61,7 @@ def recent_files(path: Path, column: str, wanted: TimeRange, keys: Sequence[str]
     leasts, greatests = _times_us(actions, f"min.{column}"), _times_us(actions, f"max.{column}")
     groups: dict[tuple[Any, ...], list[str]] = {}
     for action, least, greatest in zip(actions.to_pylist(), leasts, greatests):
-        times = _can_have(action, column, least, greatest)
-        if times is not None and _overlap(times, wanted):
+        if _can_have_rows(action, column, least, greatest, wanted):
             values = tuple(action[f"partition.{name}"] for name in partitioned)
             groups.setdefault(values, []).append(str(path / unquote(action["path"])))
     return [FileGroup(tuple(files), dict(zip(partitioned, values))) for values, files in groups.items()]

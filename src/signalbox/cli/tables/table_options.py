@@ -1,4 +1,4 @@
-"""Options of `pipeline tables` that name columns: partitions, the watermark, and columns by which rows are compared."""
+"""Options of `pipeline tables` about the rows of a table: which stay, which are rejected, how they are partitioned."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+Upsert = Annotated[
+    bool, typer.Option("--upsert", help="Keep the newest row of each key; a record without value deletes it.")
+]
 PartitionBy = Annotated[
     str | None, typer.Option(metavar="COLUMN,...", help="Partition a new table by these columns, in this order.")
 ]

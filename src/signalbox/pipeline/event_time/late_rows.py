@@ -1,6 +1,6 @@
 """Late rows of a batch: those whose event time is before the batch's watermark. They are rejected, complete.
 
-A row without an event time is never late, as in Spark.
+A row without an event time is never late, as in Spark. A row at the watermark is not late; in Spark it is.
 """
 
 from __future__ import annotations

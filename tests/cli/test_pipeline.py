@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from signalbox.pipeline import commands
-from signalbox.pipeline.options import RunOptions
 from signalbox.pipeline.formats.format_options import FormatOptions
+from signalbox.pipeline.options import RunOptions
 from signalbox.pipeline.positions.backfill import BackfillResult
 from signalbox.pipeline.report.page import report_page
 from tests.pipeline.report.sample import figures

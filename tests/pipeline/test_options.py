@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from signalbox.pipeline.event_time.rule import EventTimeRule
 from signalbox.pipeline.options import AuditOptions, OptionError, TablesOptions, reject_faulty
 
 
@@ -71,3 +73,12 @@ def test_partition_columns_are_named_once() -> None:
     for columns in (("a", "a"), ("",), ("a", "")):
         with pytest.raises(OptionError, match="name each column once"):
             reject_faulty(TablesOptions(**asked, partition_by=columns))
+
+
+@pytest.mark.spec("P8")
+def test_the_rule_about_event_time_comes_from_two_options() -> None:
+    options = TablesOptions(bootstrap_servers="b:1", warehouse=Path("w"), topic="t")
+    assert (options.event_time, options.faults()) == (None, [])
+    ruled = replace(options, watermark="at=10m", deduplicate=("id", "kind"))
+    assert (ruled.event_time, ruled.faults()) == (EventTimeRule("at", 600_000_000, ("id", "kind")), [])
+    assert len(replace(ruled, upsert=True, watermark="at=-1m", deduplicate=("id", "id")).faults()) == 4

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from signalbox.pipeline.positions.backfill_log import Backfill
 from signalbox.pipeline.profile import Profile
-from signalbox.pipeline.table_job import TableJob
+from signalbox.pipeline.table_job import RunCounts, TableJob, WrittenRows
 from signalbox.pipeline.table_state import StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape
 
@@ -23,3 +23,10 @@ def test_a_backfill_has_batches_and_transactions_of_its_own(tmp_path: Path) -> N
     assert target.path == backfilled.path == tmp_path / "n_dead"
     assert target.transaction_app == "signalbox/n/2/n_dead"
     assert backfilled.transaction_app == f"signalbox/n/{backfill.backfill.folder}/2/n_dead" if backfill.backfill else ""
+
+
+def test_counts_add_up() -> None:
+    counts = RunCounts()
+    counts.add(WrittenRows(10, dead=3, late=1, duplicates=2))
+    counts.add(WrittenRows(None))
+    assert counts == RunCounts(batches=2, repeated_batches=1, rows=10, dead_rows=3, late_rows=1, duplicate_rows=2)

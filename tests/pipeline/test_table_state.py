@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.pipeline.event_time.rule import EventTimeRule
 from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.table_state import StateError, StateFolder, TableState, scratch_directory
 
@@ -26,6 +27,23 @@ def test_state_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert folder.read() is None
     folder.write(STATE)
     assert folder.read() == STATE
+
+
+@pytest.mark.spec("P8")
+def test_the_rule_about_event_time_is_part_of_the_state(tmp_path: Path) -> None:
+    folder, rule = StateFolder(tmp_path, "flights"), EventTimeRule("at", 60_000_000, ("id",))
+    state = replace(STATE, event_time=rule)
+    folder.write(state)
+    assert folder.read() == state
+    folder.reject_mismatch(state, STATE, None)
+    folder.reject_mismatch(state, replace(STATE, event_time=replace(rule, deduplicate=())), None)
+    for stored, requested, message in (
+        (STATE, rule, "begun with no watermark, not watermark at=1m, deduplicate id"),
+        (state, replace(rule, delay_us=0), "begun with watermark at=1m, deduplicate id, not watermark at=0s"),
+        (state, replace(rule, deduplicate=("n",)), "deduplicate id, not watermark at=1m, deduplicate n: leave out"),
+    ):
+        with pytest.raises(StateError, match=message):
+            folder.reject_mismatch(stored, replace(STATE, event_time=requested), None)
 
 
 def test_state_of_a_newer_program_is_rejected(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from signalbox.cli.tables import format_options as formats
 from signalbox.cli.tables import rejected
 from signalbox.cli.tables.check import check
 from signalbox.cli.tables.maintain import maintain
+from signalbox.cli.tables.table_options import Deduplicate, PartitionBy, Upsert, Watermark, columns_of
 from signalbox.pipeline import commands
 from signalbox.pipeline.audit.completeness import completeness_line
 from signalbox.pipeline.options import ALERTS_TOPIC, DEFAULT_MAX_RECORDS_PER_BATCH
@@ -59,12 +60,6 @@ EndingOffsets = Annotated[
 ]
 EndingTimestamp = Annotated[str | None, typer.Option(metavar="TIME", help="End before the first record of this time.")]
 
-Upsert = Annotated[
-    bool, typer.Option("--upsert", help="Keep the newest row of each key; a record without value deletes it.")
-]
-PartitionBy = Annotated[
-    str | None, typer.Option(metavar="COLUMN,...", help="Partition a new table by these columns, in this order.")
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")]
 
 
@@ -93,6 +88,8 @@ def tables(
     as_json: AsJson = False,
     upsert: Upsert = False,
     partition_by: PartitionBy = None,
+    watermark: Watermark = None,
+    deduplicate: Deduplicate = None,
     value_format: formats.ValueFormat = None,
     value_schema: formats.ValueSchema = None,
     value_message: formats.ValueMessage = "",
@@ -116,7 +113,9 @@ def tables(
         name=name,
         schema=schema,
         upsert=upsert,
-        partition_by=tuple(column.strip() for column in partition_by.split(",")) if partition_by else (),
+        partition_by=columns_of(partition_by),
+        watermark=watermark,
+        deduplicate=columns_of(deduplicate),
         formats=formats.format_options(
             (value_format, value_schema, value_message, value_subject),
             (key_format, key_schema, key_message, key_subject),

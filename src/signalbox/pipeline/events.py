@@ -23,8 +23,9 @@ class Step(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineEvent:
     """One step of one batch. `consumed_records` and `known_records`: offsets since the table's beginning, up to the end
-    of the batch and up to the last known end of the topic. `skipped`: the table held the batch already (a run died
-    between the table's commit and Spark's own). `detail`: what was lost or changed, in words."""
+    of the batch and up to the last known end of the topic. `late_rows` are among `dead_rows`. `skipped`: the
+    table held the batch already (a run died between the table's commit and Spark's own). `detail`: what was lost or
+    changed, in words."""
 
     step: Step
     pipeline: str
@@ -32,6 +33,8 @@ class PipelineEvent:
     table: str = ""
     rows: int = -1
     dead_rows: int = -1
+    late_rows: int = -1
+    duplicate_rows: int = -1
     skipped: bool = False
     seconds: float = 0.0
     consumed_records: int = -1

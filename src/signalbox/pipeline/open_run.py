@@ -12,9 +12,11 @@ from pathlib import Path
 
 from deltalake.exceptions import DeltaError
 
-from signalbox.pipeline.checkpoint_files import batch_end, flat_offsets, planned_batches
+from signalbox.pipeline.checkpoint_files import batch_end, committed_batches, flat_offsets, planned_batches
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine, open_engine
+from signalbox.pipeline.event_time.rule import EventTimeRule
+from signalbox.pipeline.event_time.watermark import times_of_batch
 from signalbox.pipeline.events import PipelineEvent, Reporting
 from signalbox.pipeline.observe.progress import ProgressLines
 from signalbox.pipeline.options import AuditOptions, RunOptions, reject_faulty
@@ -45,6 +47,7 @@ class TablePlan:
     declared: Callable[[str | None], str | None] = lambda schema: schema
     mode: str = "append"
     partition_by: tuple[str, ...] = ()
+    event_time: EventTimeRule | None = None
     has_value_format: bool = False  # named by the options: `shape_of` rejects another one than the table's
 
 
@@ -75,11 +78,15 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             begin=flat_offsets(resolve(parse_position(begin_of(options, stored)), plan.topic, client).to_json()),
             schema=None if stored and stored.schema is None and plan.has_value_format else plan.schema,
             mode=plan.mode,
+            event_time=plan.event_time,
         )
         # Everything that needs no Spark comes before its start, which takes a minute on a busy machine.
         folder.reject_mismatch(stored or requested_state, requested_state, _last_batch(options, plan.name, stored))
         for batch in planned_batches(folder.checkpoint)[-2:]:  # those that the run goes on from
             batch_end(folder.checkpoint, batch)
+        if stored is not None and stored.event_time is not None:
+            committed = committed_batches(folder.checkpoint)
+            times_of_batch(folder.path, committed[-1] + 1 if committed else 0, stored.event_time.delay_us)
         reject_other_partitions(options.warehouse / plan.name, plan.partition_by)
         state = stored or replace(requested_state, schema=plan.decide_schema(client))
         if stored is not None and options.starting != "earliest":
@@ -89,7 +96,8 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
                 state = replace(state, profile=opened.profile)
             else:
                 state = replace(state, schema=plan.declared(state.schema))
-            shape = replace(plan.shape_of(state.schema), needs_key=state.mode == "upsert")
+            shape = plan.shape_of(state.schema)
+            shape = replace(shape, needs_key=state.mode == "upsert", has_watermark=state.event_time is not None)
             job = TableJob(folder, state, shape, plan.follow, plan.store, partition_by=plan.partition_by)
             run = TableRun(job, options, opened, client, report)
             run.prepare()

@@ -10,6 +10,7 @@ from pathlib import Path
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.pipeline.client.librdkafka_settings import ClientPropertyError, librdkafka_settings
 from signalbox.pipeline.client.properties import property_faults
+from signalbox.pipeline.event_time.rule import EventTimeRule, event_time_faults, rule_of
 from signalbox.pipeline.formats.format_options import FormatOptions
 from signalbox.pipeline.positions.position import parse_position
 
@@ -85,6 +86,8 @@ class TablesOptions(RunOptions):
     `schema`: None keeps the value as bytes; "infer" reads a sample of the topic once and stores the inferred schema;
     anything else is the declared fields, as `carrier STRING NOT NULL, dep_time INT, ...`. `upsert`: the table has the
     newest row of each key instead of a row per record. `partition_by`: the columns by which a new table is partitioned.
+    `watermark`: rows whose event time is before it are rejected, as `COLUMN=DELAY`; `deduplicate`: rows that repeat an
+    earlier one in these columns are dropped.
     `formats`: how values, keys and headers are decoded; with the default a value with a schema is JSON.
     """
 
@@ -93,11 +96,18 @@ class TablesOptions(RunOptions):
     schema: str | None = None
     upsert: bool = False
     partition_by: tuple[str, ...] = ()
+    watermark: str | None = None
+    deduplicate: tuple[str, ...] = ()
     formats: FormatOptions = field(default_factory=FormatOptions)
 
     @property
     def table_name(self) -> str:
         return self.name or self.topic
+
+    @property
+    def event_time(self) -> EventTimeRule | None:
+        """The rule of the two options about event time, if they are valid; None = they name none."""
+        return rule_of(self.watermark, self.deduplicate)
 
     def faults(self) -> list[str]:
         problems = RunOptions.faults(self)
@@ -107,6 +117,7 @@ class TablesOptions(RunOptions):
             problems.append(f"table name {self.table_name!r} is no folder name: no slash, no leading dot or underscore")
         if "" in self.partition_by or len(set(self.partition_by)) < len(self.partition_by):
             problems.append(f"partition by is {', '.join(self.partition_by)!r}: name each column once")
+        problems += event_time_faults(self.watermark, self.deduplicate, upsert=self.upsert)
         return problems + self.formats.faults() + self._faults_of_schema()
 
     def _faults_of_schema(self) -> list[str]:

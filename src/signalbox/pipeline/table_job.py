@@ -12,15 +12,37 @@ from signalbox.pipeline.table_state import StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenRows:
+    """What a batch wrote. `rows`: None = the table held the batch already. `dead`: rejected records, `late`: those of
+    them that are late. `duplicates`: rows that were dropped because they repeat others."""
+
+    rows: int | None
+    dead: int = 0
+    late: int = 0
+    duplicates: int = 0
+
+
 @dataclass(slots=True)
 class RunCounts:
-    """Counts of a run."""
+    """Counts of a run. `late_rows` are among `dead_rows`."""
 
     batches: int = 0
     repeated_batches: int = 0
     rows: int = 0
     dead_rows: int = 0
+    late_rows: int = 0
+    duplicate_rows: int = 0
     seconds: float = 0.0
+
+    def add(self, batch: WrittenRows) -> None:
+        """Counts a batch."""
+        self.batches += 1
+        self.repeated_batches += batch.rows is None
+        self.rows += batch.rows or 0
+        self.dead_rows += batch.dead
+        self.late_rows += batch.late
+        self.duplicate_rows += batch.duplicates
 
 
 @dataclass(frozen=True, slots=True)

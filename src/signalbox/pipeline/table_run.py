@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from signalbox.pipeline import source_jars, source_python
 from signalbox.pipeline.checkpoint_files import (
@@ -23,6 +23,7 @@ from signalbox.pipeline.checkpoint_files import (
     planned_batches,
 )
 from signalbox.pipeline.engine import Engine
+from signalbox.pipeline.event_time.gate import EventTimeGate
 from signalbox.pipeline.events import EventListener, PipelineEvent, Step
 from signalbox.pipeline.offsets import OffsetMap, recreated
 from signalbox.pipeline.options import RunOptions
@@ -35,8 +36,8 @@ from signalbox.pipeline.sinks.delta_log import ensure_table, partition_columns
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
 from signalbox.pipeline.sinks.upsert_sink import UpsertSink
 from signalbox.pipeline.stream import run_query
-from signalbox.pipeline.table_job import RunCounts, TableJob
-from signalbox.pipeline.tables.declared_columns import reject_partition_columns
+from signalbox.pipeline.table_job import RunCounts, TableJob, WrittenRows
+from signalbox.pipeline.tables.declared_columns import reject_event_time_columns, reject_partition_columns
 from signalbox.pipeline.tables.projection import dead_rows, good_rows, parsed
 from signalbox.pipeline.topic_client import TopicClient
 
@@ -60,6 +61,8 @@ class TableRun:
         self.on_rows: Callable[[DataFrame], None] | None = None
         self._sink = engine.sink(options.commit)
         self._good_sink = UpsertSink() if job.state.mode == "upsert" else self._sink
+        # The rows of a backfill are late by nature, and were asked for.
+        self._gate = EventTimeGate(job.state.event_time, None if job.backfill else job.folder.path)
         self._ending: OffsetMap | None = None
         self._known: dict[str, int] = {}
         self._end_at_begin: dict[str, int] = {}
@@ -79,7 +82,7 @@ class TableRun:
 
     @property
     def has_dead_table(self) -> bool:
-        """False if every value stays raw: then no record can be bad."""
+        """False if every value stays raw and no row can be late: then no record can be bad."""
         return self.shape.can_reject
 
     def consumed(self) -> int:
@@ -138,6 +141,8 @@ class TableRun:
         columns = good_rows(self._no_records(), self.shape).schema
         partitions = partition_columns(self.good_target.path) or self.job.partition_by
         reject_partition_columns(columns, partitions)
+        if self.job.state.event_time is not None:
+            reject_event_time_columns(columns, self.job.state.event_time)
         ensure_table(self.good_target.path, json.loads(columns.json()), self.job.partition_by)
         if self.has_dead_table:
             dead = dead_rows(self._no_records(), self.shape)
@@ -180,26 +185,30 @@ class TableRun:
         self._batch_id = batch_id
         self._batch_begun = time.monotonic()
         self.report(Step.BATCH_STARTED)
-        rows, dead = None, 0
         if self.holds(self.good_target, batch_id):
             self._report_held(self.good_target)
+            written = WrittenRows(None)
         else:
-            rows, dead = self._write_records(records, batch_id)
-        self.counts.batches += 1
-        self.counts.repeated_batches += rows is None
-        self.counts.rows += rows or 0
-        self.counts.dead_rows += dead
-        self.report(Step.BATCH_DONE, rows=rows or 0, dead_rows=dead, skipped=rows is None)
+            written = self._write_records(records, batch_id)
+        self.counts.add(written)
+        self.report(
+            Step.BATCH_DONE,
+            rows=written.rows or 0,
+            dead_rows=written.dead,
+            late_rows=written.late,
+            duplicate_rows=written.duplicates,
+            skipped=written.rows is None,
+        )
         self._batch_begun = 0.0
 
-    def _write_records(self, records: DataFrame, batch_id: int) -> tuple[int | None, int]:
+    def _write_records(self, records: DataFrame, batch_id: int) -> WrittenRows:
         self._follow_schemas()
         checkpoint = self.job.checkpoint
         start, end = batch_end(checkpoint, batch_id - 1) or self.job.begin, batch_end(checkpoint, batch_id)
         stamp = dead_stamp = BatchStamp(batch_id, {"from": start, "to": end})
         if not self.has_dead_table:
             self.reject_recreated()
-            return self._commit(good_rows(records, self.shape), self.good_target, stamp), 0
+            return WrittenRows(self._commit(good_rows(records, self.shape), self.good_target, stamp))
         dead_target = self.dead_target
         if self.holds(dead_target, batch_id):
             self._report_held(dead_target)
@@ -215,19 +224,23 @@ class TableRun:
 
     def _write_parsed(
         self, records: DataFrame, stamp: BatchStamp, dead_target: TableTarget, dead_stamp: BatchStamp
-    ) -> tuple[int | None, int]:
-        shape = self.shape
-        frame = parsed(records, shape).persist()
+    ) -> WrittenRows:
+        shape, gate = self.shape, self._gate
+        frame = gate.begin(parsed(records, shape), shape, stamp.batch_id).persist()
         try:
-            counted = frame.agg(F.count("*"), F.count_if(~F.col("_good"))).collect()[0]
-            total, dead = int(counted[0]), int(counted[1])
+            counts = gate.count(frame)
             self.reject_recreated()  # the records are read, and kept
-            self.report(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
+            stamp, dead_stamp = (
+                replace(each, lineage={**each.lineage, **gate.commit_metadata()}) for each in (stamp, dead_stamp)
+            )
+            good = counts.records - counts.dead
+            self.report(Step.BATCH_READ, rows=good, dead_rows=counts.dead)
             if self.on_rows is not None:
                 self.on_rows(good_rows(frame, shape))
-            kept_aside = self._commit(dead_rows(frame, shape), dead_target, dead_stamp) if dead else 0
-            rows = self._commit(good_rows(frame, shape), self.good_target, stamp)
-            return rows, kept_aside or 0
+            dead = self._commit(dead_rows(frame, shape), dead_target, dead_stamp) if counts.dead else 0
+            rows = self._commit(gate.unique(good_rows(frame, shape), self.good_target.path), self.good_target, stamp)
+            duplicates = good - rows if rows is not None and self.job.state.event_time is not None else 0
+            return WrittenRows(rows, dead or 0, counts.late if dead else 0, duplicates)
         finally:
             frame.unpersist()
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from signalbox.pipeline.checkpoint_files import committed_batches, planned_batches
+from signalbox.pipeline.event_time.rule import EventTimeRule
 from signalbox.pipeline.profile import Profile
 
 STATE_VERSION = 1
@@ -30,8 +31,8 @@ class StateError(RuntimeError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
     """How a table was begun. `begin`: the first offset of each partition, as {"topic:partition": offset}; partitions
-    that were added later begin at 0. `mode`: append, or upsert by the record's key. `generation` distinguishes runs
-    with different checkpoints on one table."""
+    that were added later begin at 0. `mode`: append, or upsert by the record's key. `event_time`: the rule about late
+    and repeated rows. `generation` distinguishes runs with different checkpoints on one table."""
 
     topic: str
     topic_id: str
@@ -39,6 +40,7 @@ class TableState:
     begin: dict[str, int]
     schema: str | None = None
     mode: str = "append"
+    event_time: EventTimeRule | None = None
     generation: int = 1
     version: int = STATE_VERSION
 
@@ -60,7 +62,8 @@ class StateFolder:
         if content.get("version") != STATE_VERSION:
             raise StateError(f"{path} has version {content.get('version')}, this program knows {STATE_VERSION}")
         try:
-            return TableState(**{**content, "profile": Profile(content["profile"])})
+            rule = EventTimeRule.of_json(content.get("event_time"))
+            return TableState(**{**content, "profile": Profile(content["profile"]), "event_time": rule})
         except (KeyError, TypeError, ValueError) as error:
             raise _corrupt(path, error) from error
 
@@ -116,6 +119,7 @@ class StateFolder:
             raise StateError(
                 f"table {self.name} was begun with mode {state.mode}, not {requested.mode}: choose another name"
             )
+        self._reject_other_rule(state.event_time, requested.event_time)
         planned, committed = planned_batches(self.checkpoint), committed_batches(self.checkpoint)
         if last_batch is not None and not planned:
             raise StateError(
@@ -127,6 +131,14 @@ class StateFolder:
                 f"the checkpoint {self.checkpoint} has batches up to {committed[-1]} but table {self.name} "
                 "holds none of them: put the table back, or remove the checkpoint too"
             )
+
+    def _reject_other_rule(self, rule: EventTimeRule | None, requested: EventTimeRule | None) -> None:
+        if requested is None or (rule is not None and rule.fits(requested)):
+            return
+        raise StateError(
+            f"table {self.name} was begun with {rule.text if rule else 'no watermark'}, not {requested.text}: "
+            "leave out these options, or choose another name"
+        )
 
 
 def read_state_file(path: Path) -> dict[str, Any]:

@@ -32,6 +32,12 @@ def test_a_batch_is_a_line_with_rate_share_and_rest() -> None:
     ]
 
 
+def test_late_records_and_duplicates_are_counted_apart() -> None:
+    done = event(Step.BATCH_DONE, rows=5, dead_rows=3, late_rows=2, duplicate_rows=4, seconds=0.0)
+    line = ProgressLines(print).line(done) or ""
+    assert "5 rows, 1 bad records kept aside, 2 late records kept aside, 4 duplicates dropped, 0.0 s" in line
+
+
 def test_a_batch_already_in_the_table_is_reported() -> None:
     line = ProgressLines(print).line(event(Step.TABLE_COMMITTED, table="flights", skipped=True))
     assert line == "flights: batch 3  flights holds it already (a run died after that commit): not repeated"

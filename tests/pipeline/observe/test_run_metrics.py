@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from urllib.request import urlopen
 
@@ -15,11 +16,12 @@ def event(step: Step, **facts: Any) -> PipelineEvent:
     return PipelineEvent(**{"step": step, "pipeline": "flights", "batch_id": 0, **facts})
 
 
-@pytest.mark.spec("P9")
+@pytest.mark.spec("P8", "P9")
 def test_rows_rejected_records_lag_and_seconds_are_on_the_page() -> None:
     metrics = RunMetrics()
     metrics(event(Step.BATCH_STARTED, consumed_records=10, known_records=25))
-    metrics(event(Step.BATCH_DONE, rows=9, dead_rows=1, seconds=3.0, consumed_records=10, known_records=25))
+    done = event(Step.BATCH_DONE, rows=9, dead_rows=1, seconds=3.0, consumed_records=10, known_records=25)
+    metrics(replace(done, late_rows=1, duplicate_rows=2))
     metrics(
         event(Step.BATCH_DONE, rows=0, dead_rows=0, skipped=True, seconds=0.1, consumed_records=20, known_records=25)
     )
@@ -33,6 +35,8 @@ def test_rows_rejected_records_lag_and_seconds_are_on_the_page() -> None:
     for line in (
         'signalbox_pipeline_rows_total{table="flights"} 9.0',
         'signalbox_pipeline_rejected_records_total{table="flights"} 1.0',
+        'signalbox_pipeline_late_records_total{table="flights"} 1.0',
+        'signalbox_pipeline_duplicate_records_total{table="flights"} 2.0',
         'signalbox_pipeline_batches_total{table="flights"} 2.0',
         'signalbox_pipeline_repeated_batches_total{table="flights"} 1.0',
         'signalbox_pipeline_schema_changes_total{table="flights"} 1.0',

@@ -43,6 +43,14 @@ def test_reasons_are_counted_with_their_first_record(rejected: pa.Table) -> None
     assert counts == [("not_json", 2, 0, 9), ("type:n", 1, 0, 3)]
 
 
+@pytest.mark.spec("P8")
+def test_late_rows_are_one_reason() -> None:
+    reasons = ["late:a_before_b", "not_json", "late:c_before_b"]
+    rows = [record(0, offset, reason) for offset, reason in enumerate(reasons)]
+    counts = count_reasons(pa.Table.from_pylist(rows, schema=RECORD_SCHEMA.append(pa.field("reason", pa.string()))))
+    assert [(count.reason, count.records, count.offset) for count in counts] == [("late", 2, 0), ("not_json", 1, 1)]
+
+
 def test_records_are_shown_with_their_bytes(rejected: pa.Table) -> None:
     assert [(row["partition"], row["offset"]) for row in shown(rejected, 10)] == [(0, 3), (0, 9), (1, 5)]
     assert [row["offset"] for row in shown(rejected, 1, partition=0)] == [3]

@@ -54,17 +54,17 @@ def test_records_become_rows_exactly_once_wherever_a_replay_ends(
     def numbers() -> list[Any]:
         return sorted(read_table(warehouse / topic, ["n"]).column("n").to_pylist())
 
-    assert replay({}).as_json() == {"replayed": 0, "rejected": 3, "completed": 0}
+    assert replay({}).as_json() == {"replayed": 0, "rejected": 3, "completed": 0, "duplicates": 0}
     # The rows are committed, their records are still among the rejected ones.
     with pytest.raises(KilledError):
         replay({1: {"n": 1}}, end_at=topic)
     assert (numbers(), count_rows(dead)) == ([0, 1], 3)
-    assert replay({2: {"n": 2}}).as_json() == {"replayed": 1, "rejected": 1, "completed": 1}
+    assert replay({2: {"n": 2}}).as_json() == {"replayed": 1, "rejected": 1, "completed": 1, "duplicates": 0}
     assert (numbers(), count_rows(dead)) == ([0, 1, 2], 1)
     # Both are committed, only the plan is left.
     with pytest.raises(KilledError):
         replay({3: {"n": 3}}, end_at=f"{topic}_dead")
-    assert replay({}).as_json() == {"replayed": 0, "rejected": 0, "completed": 0}
+    assert replay({}).as_json() == {"replayed": 0, "rejected": 0, "completed": 0, "duplicates": 0}
     assert (numbers(), count_rows(dead)) == ([0, 1, 2, 3], 0)
     # The pipeline goes on where it was.
     topics.fill(topic, [b"bad again", b'{"n":5}'])

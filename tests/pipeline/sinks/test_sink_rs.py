@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+from pyarrow import fs
+from pyarrow.dataset import field
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from signalbox.pipeline.sinks.delta_log import ensure_table, read_table
 from signalbox.pipeline.sinks.sink_rs import RsSink, file_statistics
@@ -96,6 +101,45 @@ def test_statistics_come_from_the_footer(tmp_path: Path) -> None:
         "maxValues": {"n": 3, "d": 2.5},
         "nullCount": {"n": 1, "d": 0},
     }
+
+
+@pytest.mark.spec("P8")
+def test_statistics_of_times_are_milliseconds_around_them(tmp_path: Path) -> None:
+    def times(*microseconds: int | None, zone: str | None = "UTC", unit: str = "us") -> dict[str, Any]:
+        column = pa.array(microseconds, pa.timestamp(unit, tz=zone))
+        pq.write_table(pa.table({"at": column}), tmp_path / "f.parquet", coerce_timestamps=None)
+        statistics = file_statistics(tmp_path / "f.parquet")
+        return {name: statistics[name] for name in ("minValues", "maxValues")}
+
+    assert times(1_001, None, 5_999) == {
+        "minValues": {"at": "1970-01-01T00:00:00.001Z"},
+        "maxValues": {"at": "1970-01-01T00:00:00.006Z"},
+    }
+    assert times(-1) == {
+        "minValues": {"at": "1969-12-31T23:59:59.999Z"},
+        "maxValues": {"at": "1970-01-01T00:00:00.000Z"},
+    }
+    nothing: dict[str, Any] = {"minValues": {}, "maxValues": {}}
+    assert times(None) == nothing
+    assert times(1, 253_402_300_800_000_000) == nothing  # the year 10000
+    assert times(1, zone=None) == nothing
+    assert times(1, unit="ns") == nothing
+
+
+@pytest.mark.spec("P8", "P10")
+def test_readers_that_skip_files_by_times_find_every_row(spark: SparkSession, target: TableTarget) -> None:
+    times = [datetime(2026, 1, 1, 0, 0, 0, microseconds, UTC) for microseconds in (0, 1, 999, 1_000, 1_001)]
+    for batch_id, time in enumerate(times):
+        frame = spark.createDataFrame([(time,)], "at TIMESTAMP")
+        ensure_table(target.path, json.loads(frame.schema.json()))
+        assert RsSink().append(frame, target, BatchStamp(batch_id)) == 1
+    of_spark = spark.read.format("delta").load(str(target.path))
+    for time in times:
+        assert of_spark.filter(F.col("at") == F.lit(time)).count() == 1
+    dataset = DeltaTable(str(target.path)).to_pyarrow_dataset(
+        filesystem=fs.SubTreeFileSystem(str(target.path), fs.LocalFileSystem())
+    )
+    assert [dataset.to_table(filter=field("at") == time).num_rows for time in times] == [1] * len(times)
 
 
 VALUES = ["a b", "c/d", "e%3A=:é", None, "*?[x]"]

@@ -74,7 +74,7 @@ def test_an_id_that_the_registry_has_by_the_repeat_of_a_batch_adds_no_record_twi
     client = SchemaRegistryClient({"url": registry})
     first = client.register_schema(f"{topic}-value", Schema(json.dumps(NARROW), "AVRO"))
     late = record(("id", "int"))
-    values = [framed(first, NARROW, {"id": 1, "delay": 0.5}), framed(first + 1, late, {"id": 2})]
+    values = [framed_avro(first, NARROW, {"id": 1, "delay": 0.5}), framed_avro(first + 1, late, {"id": 2})]
     topics.fill(topic, values)
 
     def kill(event: PipelineEvent) -> None:

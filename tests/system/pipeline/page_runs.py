@@ -76,6 +76,8 @@ def _fill_usual(topics: Topics) -> None:
     topics.fill("flights", [*flights, BAD])
     topics.create_named("customers")
     topics.fill("customers", [b'{"name": "Ada"}', b'{"name": "Bo"}', b'{"name": "Cy"}', b'{"name": "Di"}'])
+    topics.create_named("rides", partitions=1)
+    topics.fill("rides", [b'{"id": %d, "fare": 9.5, "event_time": "2026-11-27T10:00:00Z"}' % n for n in (1, 2, 1)])
 
 
 def _fill_formats(topics: Topics) -> None:
@@ -118,6 +120,7 @@ CHECKS: dict[str, Callable[[Given], bool | None]] = {
     "--value-format csv": lambda given: [row["currency"] for row in rows(given, "formats/rates")] == ["CHF"],
     "gate STRING": lambda given: [row["gate"] for row in rows(given, "lake/flights")] == [None] * FLIGHTS,
     "tables orders --warehouse lake --value-schema": _check_order,
+    "--watermark": lambda given: sorted(row["id"] for row in rows(given, "lake/rides")) == [1, 2],
     "rejected show": _mend,
     "--mended": lambda given: (
         sorted(row["flight"] for row in rows(given, "lake/flights")) == [*range(FLIGHTS), 99]

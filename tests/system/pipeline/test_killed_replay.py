@@ -56,6 +56,6 @@ def test_a_killed_replay_is_completed_by_the_next_one(tmp_path: Path) -> None:
     nothing = tmp_path / "nothing.jsonl"
     nothing.write_text("")
     result = Driver(tmp_path / "2.log", options, instead={"replay": str(nothing)}).result()
-    assert result == {"replayed": 0, "rejected": 1, "completed": RECORDS - 1}
+    assert result == {"replayed": 0, "rejected": 1, "completed": RECORDS - 1, "duplicates": 0}
     assert sorted(read_table(warehouse / "t", ["n"]).column("n").to_pylist()) == list(range(RECORDS - 1))
     assert read_table(dead_path(warehouse, "t"), ["offset"]).column("offset").to_pylist() == [RECORDS - 1]

@@ -15,6 +15,7 @@ from tests.system.pipeline.drivers import Driver
 from tests.system.pipeline.spark_cluster import spark_cluster
 
 RECORDS = 10_000
+REPEATED = 500
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def master(cluster_directory: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.spec("P11")
+@pytest.mark.spec("P8", "P11")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("profile", ["jars", "pypi"])
 def test_a_cluster_makes_the_same_table(
@@ -36,11 +37,15 @@ def test_a_cluster_makes_the_same_table(
 ) -> None:
     topic = topics.create("cluster", partitions=3)
     topics.fill(topic, [*json_values(0, RECORDS), b"bad"])
+    topics.fill(topic, json_values(0, REPEATED))
     options: dict[str, Any] = {
         "bootstrap_servers": topics.bootstrap,
         "warehouse": str(tmp_path / "warehouse"),
         "topic": topic,
         "schema": "n BIGINT NOT NULL, text STRING",
+        "watermark": "timestamp=1d",
+        "deduplicate": ["n"],
+        "max_records_per_batch": 4_000,
         "profile": profile,
         "master": master,
         "memory": "512m",
@@ -55,5 +60,6 @@ def test_a_cluster_makes_the_same_table(
     result = driver.result()
     assert f"on {master}, profile {profile}" in driver.output()
     assert (result["profile"], result["rows"], result["dead_rows"]) == (profile, RECORDS, 1)
+    assert (result["late_rows"], result["duplicate_rows"]) == (0, REPEATED)
     assert sorted(read_table(Path(result["table"]), ["n"]).column("n").to_pylist()) == list(range(RECORDS))
     assert list(cluster_directory.glob("work/app-*/*/signalbox-*.zip")), "our package was not shipped to the executors"

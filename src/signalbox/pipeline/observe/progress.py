@@ -54,12 +54,18 @@ class ProgressLines:
         return None
 
     def _done(self, event: PipelineEvent) -> str:
-        rows = event.rows + event.dead_rows
+        rows = event.rows + event.dead_rows + max(0, event.duplicate_rows)
         self._records += rows
         self._seconds += event.seconds
         parts = [f"{event.rows:,} rows"]
-        if event.dead_rows:
-            parts.append(f"{event.dead_rows:,} bad records kept aside")
+        bad, late = event.dead_rows - max(0, event.late_rows), max(0, event.late_rows)
+        for records, meaning in (
+            (bad, "bad records kept aside"),
+            (late, "late records kept aside"),
+            (event.duplicate_rows, "duplicates dropped"),
+        ):
+            if records > 0:
+                parts.append(f"{records:,} {meaning}")
         parts.append(duration_text(event.seconds))
         if event.seconds > 0 and rows:
             parts.append(f"{rows / event.seconds:,.0f} records/s")

@@ -34,6 +34,8 @@ class RunMetrics:
 
         self._rows = counter("rows", "Rows that the run has added to the table.")
         self._rejected = counter("rejected_records", "Records that the run has kept aside as bad.")
+        self._late = counter("late_records", "Rejected records whose event time was before the watermark.")
+        self._duplicates = counter("duplicate_records", "Records that the run has dropped because they repeat a row.")
         self._batches = counter("batches", "Batches that the run has committed.")
         self._repeated = counter("repeated_batches", "Batches that the table held already, from a run that died.")
         self._changes = {
@@ -67,6 +69,8 @@ class RunMetrics:
             self._repeated.labels(table).inc(event.skipped)
             self._rows.labels(table).inc(max(0, event.rows))
             self._rejected.labels(table).inc(max(0, event.dead_rows))
+            self._late.labels(table).inc(max(0, event.late_rows))
+            self._duplicates.labels(table).inc(max(0, event.duplicate_rows))
             self._seconds.labels(table).observe(event.seconds)
 
     @contextmanager

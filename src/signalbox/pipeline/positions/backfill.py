@@ -34,6 +34,7 @@ class BackfillResult:
     table: Path
     rows: int = 0
     dead_rows: int = 0
+    duplicate_rows: int = 0
     batches: int = 0
     table_rows: int = 0
     seconds: float = 0.0
@@ -114,6 +115,7 @@ def _add(run: TableRun, options: TablesOptions, say: Callable[[str], None]) -> B
         counts = read_on(part, partial(run_to, part, OffsetMap.from_json(backfill.end)))
         result.rows += counts.rows
         result.dead_rows += counts.dead_rows
+        result.duplicate_rows += counts.duplicate_rows
         result.batches += counts.batches
         result.seconds += counts.seconds
         result.complete = _is_complete(part, backfill)

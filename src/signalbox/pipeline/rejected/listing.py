@@ -40,14 +40,20 @@ def read_rejected(warehouse: Path, name: str) -> pa.Table:
     return read_table(path).sort_by([("topic", "ascending"), ("partition", "ascending"), ("offset", "ascending")])
 
 
+def _kind(reason: str) -> str:
+    """The reason without what differs from record to record: late rows are one reason."""
+    return "late" if reason.startswith("late:") else reason
+
+
 def count_reasons(rejected: pa.Table) -> list[ReasonCount]:
     """The reasons, the most frequent first."""
     counts: dict[str, int] = {}
     firsts: dict[str, tuple[str, int, int]] = {}
     columns = (rejected.column(name).to_pylist() for name in ("reason", "topic", "partition", "offset"))
     for reason, topic, partition, offset in zip(*columns):
-        counts[reason] = counts.get(reason, 0) + 1
-        firsts.setdefault(reason, (topic, partition, offset))
+        kind = _kind(reason)
+        counts[kind] = counts.get(kind, 0) + 1
+        firsts.setdefault(kind, (topic, partition, offset))
     order = sorted(counts, key=lambda reason: (-counts[reason], reason))
     return [
         ReasonCount(

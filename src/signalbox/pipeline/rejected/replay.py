@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.pipeline.audit.run import audit_shape
 from signalbox.pipeline.engine import Engine, open_engine
+from signalbox.pipeline.event_time.gate import EventTimeGate
 from signalbox.pipeline.events import EventListener, PipelineEvent, Reporting, Step
 from signalbox.pipeline.options import TablesOptions
 from signalbox.pipeline.rejected.listing import dead_path, read_rejected
@@ -42,11 +43,13 @@ from signalbox.pipeline.tables.table_names import reject_taken_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayResult:
     """Counts of a replay: records that became rows, and those that are still rejected. `completed`: records of an
-    earlier replay that was killed, whose rows were in the table already."""
+    earlier replay that was killed, whose rows were in the table already. `duplicates`: records that repeat a row of the
+    table, which are neither rows nor rejected any more."""
 
     replayed: int
     rejected: int
     completed: int
+    duplicates: int = 0
 
     def as_json(self) -> dict[str, int]:
         """The same as plain JSON values."""
@@ -77,33 +80,40 @@ class _Replay:
 
     def replay(
         self, engine: Engine, mended: Path | None, say: Callable[[str], None], listener: EventListener
-    ) -> tuple[int, int]:
-        """Replays all records; returns the numbers of rows and of records that are still rejected."""
+    ) -> ReplayResult:
+        """Replays all records. Late ones become rows too: to replay them is to ask for them."""
         rejected = read_rejected(self._options.warehouse, self._folder.name)
         if mended is not None:
             rejected = with_mended(rejected, read_mended(mended))
         if not rejected.num_rows:
-            return 0, 0
+            return ReplayResult(replayed=0, rejected=0, completed=0)
         formats = FormatPlan(self._options, Reporting(say, listener))
         is_audit = self._state.topic == AUDIT_TOPIC
         schema = self._state.schema if is_audit else formats.declared(self._state.schema)
         shape = audit_shape(schema) if is_audit else formats.shape(schema)
+        shape = replace(shape, has_watermark=self._state.event_time is not None)
         records = engine.spark.createDataFrame(rejected.select(list(RECORD_COLUMNS)))
-        frame = parsed(records, shape).persist()
+        gate = EventTimeGate(self._state.event_time, None)
+        frame = gate.begin(parsed(records, shape), shape, 0).persist()
         try:
+            gate.count(frame)
             rows = good_rows(frame, shape)
             ensure_table(self._target.path, rows.schema.jsonValue())
             if not is_audit:
                 formats.store(self._folder, shape)
                 self._folder.write(replace(self._state, schema=schema))
             good = frame.filter(F.col("_good")).select("topic", "partition", "offset").toArrow()
-            if good.num_rows:
-                self._write(rows, good, listener)
+            replayed = self._write(gate.unique(rows, self._target.path), good, listener) if good.num_rows else 0
         finally:
             frame.unpersist()
-        return good.num_rows, rejected.num_rows - good.num_rows
+        return ReplayResult(
+            replayed=replayed,
+            rejected=rejected.num_rows - good.num_rows,
+            completed=0,
+            duplicates=good.num_rows - replayed,
+        )
 
-    def _write(self, rows: DataFrame, good: pa.Table, listener: EventListener) -> None:
+    def _write(self, rows: DataFrame, good: pa.Table, listener: EventListener) -> int:
         last = self._sink.last_batch(self._target)
         plan = ReplayPlan(0 if last is None else last + 1, positions_of(good))
 
@@ -118,11 +128,12 @@ class _Replay:
             listener(event)
 
         write_plan(self._folder.path, plan)
-        self._sink.append(rows, self._target, BatchStamp(plan.number, {"replayed": good.num_rows}))
+        appended = self._sink.append(rows, self._target, BatchStamp(plan.number, {"replayed": good.num_rows}))
         report(self._target.name)
         take_out(self._dead, plan.positions)
         report(self._dead.name)
         drop_plan(self._folder.path)
+        return appended or 0
 
 
 def replay_rejected(
@@ -157,9 +168,10 @@ def replay_rejected(
     ):
         replay = _Replay(options, folder, state, opened.sink(options.commit))
         completed = replay.complete_last()
-        rows, rejected = replay.replay(opened, mended, say, listener or (lambda _: None))
+        result = replay.replay(opened, mended, say, listener or (lambda _: None))
     say(
-        f"{options.table_name}: {rows:,} rejected records replayed, {rejected:,} are still rejected"
+        f"{options.table_name}: {result.replayed:,} rejected records replayed, {result.rejected:,} are still rejected"
+        + (f"; {result.duplicates:,} duplicates dropped" if result.duplicates else "")
         + (f"; {completed:,} of an earlier replay completed" if completed else "")
     )
-    return ReplayResult(replayed=rows, rejected=rejected, completed=completed)
+    return replace(result, completed=completed)

@@ -25,14 +25,14 @@ from signalbox.pipeline.sinks.column_ranges import TIME_TYPES, column_range
 from signalbox.pipeline.sinks.delta_log import last_transaction, partition_columns
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
 
-# Column types by whose range readers skip files. Ranges of long texts and bytes would only make the log larger.
+# Column types by whose range readers skip files: numbers, and times in microseconds (INT64). Ranges of long texts and
+# bytes would only make the log larger.
 _RANGED_TYPES = {"INT32", "INT64", "DOUBLE"}
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def file_statistics(path: Path) -> dict[str, Any]:
-    """Delta's per-file statistics from a Parquet footer: rows, and ranges and nulls of top-level numbers and
-    times."""
+    """Delta's per-file statistics from a Parquet footer: rows, and ranges and nulls of top-level numbers and times."""
     footer = pq.read_metadata(path)
     lows: dict[str, Any] = {}
     highs: dict[str, Any] = {}

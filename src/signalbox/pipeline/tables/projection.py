@@ -20,6 +20,7 @@ from signalbox.pipeline.source_jars import RECORD_COLUMNS
 from signalbox.pipeline.tables.decode_records import decode_parts, decoded_columns, part_struct
 
 CORRUPT = "_corrupt_record"
+LATE = "_late"  # the reason of a late row (`event_time/late_rows.py`)
 DEAD_COLUMNS = (*RECORD_COLUMNS, "reason")
 
 
@@ -31,6 +32,7 @@ class RecordShape:
     `kept`: the record's own columns in front of the fields. `rejected`: a further rule, a SQL expression over
     `_parsed` that gives a reason or null. `takes_tombstones`: whether a record without a value is a row of nulls.
     `parts`: the parts of a record that are decoded by Python. `needs_key`: whether a record without a key is bad.
+    `has_watermark`: whether a row can be late.
     """
 
     fields: StructType | None = None
@@ -39,11 +41,12 @@ class RecordShape:
     takes_tombstones: bool = True
     parts: tuple[PartSpec, ...] = ()
     needs_key: bool = False
+    has_watermark: bool = False
 
     @property
     def can_reject(self) -> bool:
         """Whether a record can be bad."""
-        return self.fields is not None or bool(self.parts) or self.needs_key
+        return self.fields is not None or bool(self.parts) or self.needs_key or self.has_watermark
 
     def value_fields(self) -> StructType:
         """The fields of the value, read by Spark or decoded by Python."""
@@ -82,6 +85,8 @@ def parsed(records: DataFrame, shape: RecordShape) -> DataFrame:
     """The records with `_parsed` and `_good`. Cache the result: `good_rows` and `dead_rows` are computed from it."""
     assert shape.can_reject
     frame = decode_parts(records, shape.parts) if shape.parts else records
+    if shape.has_watermark:
+        frame = frame.withColumn(LATE, F.lit(None).cast("string"))
     decoded = F.col(REASON).isNull() if shape.parts else F.lit(True)
     if shape.needs_key:
         decoded = decoded & F.col("key").isNotNull()
@@ -94,16 +99,20 @@ def parsed(records: DataFrame, shape: RecordShape) -> DataFrame:
     return frame.withColumn("_good", decoded & _fits(shape))
 
 
+def table_columns(shape: RecordShape) -> dict[str, Column]:
+    """The columns of the table, computed from `parsed`."""
+    columns = {name: F.col(name) for name in shape.kept}
+    for decoded in decoded_columns(shape.parts):
+        columns[decoded.name] = F.col(decoded.source).getField(decoded.field)
+    for field in shape.value_fields().fields:
+        columns[shape.output_name(field.name)] = F.col("_parsed").getField(field.name)
+    return columns
+
+
 def good_rows(frame: DataFrame, shape: RecordShape) -> DataFrame:
     """The rows of the table, from `parsed` (or straight from the records when the value stays raw)."""
-    columns = [F.col(name) for name in shape.kept]
-    if not shape.can_reject:
-        return frame.select(*columns)
-    for decoded in decoded_columns(shape.parts):
-        columns.append(F.col(decoded.source).getField(decoded.field).alias(decoded.name))
-    for field in shape.value_fields().fields:
-        columns.append(F.col("_parsed").getField(field.name).alias(shape.output_name(field.name)))
-    return frame.filter("_good").select(*columns)
+    good = frame.filter("_good") if shape.can_reject else frame
+    return good.select(*(column.alias(name) for name, column in table_columns(shape).items()))
 
 
 def _reason(shape: RecordShape) -> Column:
@@ -133,4 +142,5 @@ def _reason(shape: RecordShape) -> Column:
 
 def dead_rows(frame: DataFrame, shape: RecordShape) -> DataFrame:
     """The bad records, complete, with their reason: DEAD_COLUMNS."""
-    return frame.filter("NOT _good").select(*RECORD_COLUMNS, _reason(shape).alias("reason"))
+    reason = F.coalesce(F.col(LATE), _reason(shape)) if shape.has_watermark else _reason(shape)
+    return frame.filter("NOT _good").select(*RECORD_COLUMNS, reason.alias("reason"))

@@ -29,8 +29,9 @@ SAMPLE_RECORDS = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablesResult:
-    """Counts of a run and of the tables after it. Paths are absolute. `schema_changes`: what the run changed in
-    columns; `type_changes`: types that changed and that the table does not follow; both in words."""
+    """Counts of a run and of the tables after it; `late_rows` are among `dead_rows`. Paths are absolute.
+    `schema_changes`: what the run changed in columns; `type_changes`: types that changed and that the table does not
+    follow; both in words."""
 
     table: Path
     dead_table: Path | None
@@ -45,6 +46,8 @@ class TablesResult:
     schema: str | None
     schema_changes: tuple[str, ...] = ()
     type_changes: tuple[str, ...] = ()
+    late_rows: int = 0
+    duplicate_rows: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain JSON values."""
@@ -98,6 +101,8 @@ def _result(run: TableRun, counts: RunCounts, changes: SchemaChanges) -> TablesR
         schema=run.job.state.schema,
         schema_changes=tuple(changes.followed),
         type_changes=tuple(changes.unfitting),
+        late_rows=counts.late_rows,
+        duplicate_rows=counts.duplicate_rows,
     )
 
 
@@ -127,6 +132,7 @@ def run_tables(
         has_value_format=options.formats.value_format is not None,
         mode="upsert" if options.upsert else "append",
         partition_by=options.partition_by,
+        event_time=options.event_time,
     )
     with spark_faults(), open_run(options, plan, engine, reporting) as run:
         result = _result(run, run.run(), formats.changes)
@@ -134,5 +140,7 @@ def run_tables(
         f"{options.table_name}: {result.rows:,} rows added in {result.batches} batches, "
         f"{duration_text(result.seconds)}; {result.table_rows:,} rows in {result.table}"
         + (f", {result.dead_table_rows:,} bad records in {result.dead_table}" if result.dead_table_rows else "")
+        + (f"; {result.late_rows:,} of this run were late" if result.late_rows else "")
+        + (f"; {result.duplicate_rows:,} duplicates dropped" if result.duplicate_rows else "")
     )
     return result

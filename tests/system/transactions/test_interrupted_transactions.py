@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from signalbox.coordinator.transaction.markers.marker_sender import GONE_AFTER_MS
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import decode_response_header
@@ -108,6 +110,37 @@ def test_an_end_that_is_repeated_changes_nothing(broker: ProcessCluster, wire: W
     assert producer.end(committed=True) is Error.NONE
     assert producer.end(committed=False) is Error.INVALID_TXN_STATE
     assert end_offsets(wire, "ends", [0], stable=False) == end
+
+
+def test_a_topic_that_is_deleted_in_a_transaction_does_not_hold_up_its_end(broker: ProcessCluster, wire: Wire) -> None:
+    create(broker, "deleted")
+    create(broker, "kept")
+    producer = TransactionalRequests(wire, "deletes", "deleted")
+    assert [producer.init(), producer.add(), producer.produce()] == [Error.NONE] * 3
+    beside = TransactionalRequests(wire, "deletes", "kept")
+    beside.producer = producer.producer
+    assert [beside.add(), beside.produce()] == [Error.NONE] * 2
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap()})
+    admin.delete_topics(["deleted"], operation_timeout=60)["deleted"].result(60)
+    until(lambda: end_offsets(wire, "deleted", [0], stable=False) == {0: -1}, "the metadata without the topic")
+    assert beside.end(committed=True) is Error.NONE
+    # Without the deletion, the coordinator would wait for the partition for longer than this.
+    until(lambda: beside.add() is Error.NONE, "the end of the transaction", timeout_s=GONE_AFTER_MS / 1_000)
+    assert [beside.produce(), beside.end(committed=False)] == [Error.NONE] * 2
+    until(lambda: is_stable(wire, "kept"), "the abort")
+
+
+def test_offsets_of_a_cluster_without_their_topic_do_not_hold_up_the_end(tmp_path: Path) -> None:
+    with ProcessCluster(tmp_path, 1, overrides=_SETTINGS) as cluster, dial(cluster) as wire:
+        message = FindCoordinatorRequest(coordinator_keys=["any"], key_type=1)
+        until(partial(_has_coordinator, wire, message), "a coordinator")
+        create(cluster, "first")
+        producer = TransactionalRequests(wire, "first", "first")
+        assert [producer.init(), producer.add_offsets(), producer.end(committed=False)] == [Error.NONE] * 3
+        until(lambda: producer.add_offsets() is Error.NONE, "the end", timeout_s=GONE_AFTER_MS / 1_000)
+        assert producer.commit_offsets() is Error.NONE
+        assert producer.end(committed=True) is Error.NONE
+        assert producer.committed_offset() == 7
 
 
 def test_a_transaction_over_a_thousand_partitions(broker: ProcessCluster, wire: Wire) -> None:

@@ -23,7 +23,9 @@ def deletable_segments(body: LogBody, high_watermark: int, log_end_offset: int, 
         if end_offset > high_watermark or (active and segment.size == 0):
             break
         before_start = end_offset <= body.log_start_offset and not active
-        too_old = config.deletes and config.retention_ms >= 0 and now_ms - segment.largest_timestamp() > config.retention_ms
+        too_old = (
+            config.deletes and config.retention_ms >= 0 and now_ms - segment.largest_timestamp() > config.retention_ms
+        )
         too_large = config.deletes and segment.written <= excess_bytes > 0 and not active
         if not (before_start or too_old or too_large):
             break

@@ -168,7 +168,6 @@ def test_the_versions_of_brokers_are_not_for_clients() -> None:
     assert response.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
 
 
-
 def test_offsets_add_the_partition_of_the_group() -> None:
     coordinator = ScriptedCoordinator()
     body = AddOffsetsToTxnRequest(transactional_id="tx", producer_id=7, producer_epoch=3, group_id="g")

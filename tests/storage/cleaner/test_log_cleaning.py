@@ -17,6 +17,8 @@ from signalbox.storage.segments.transaction_index import AbortedTransaction
 from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, NO_LIMIT, CompactedLog, keyed, marker, records_in, steps
 from tests.storage.workbench import TOPIC_ID, TP, finished
 
+pytestmark = pytest.mark.spec("D6")
+
 
 def numbered(number: int) -> bytes:
     return keyed({"a": f"{number}", f"k{number}": "x" * 100})

@@ -11,6 +11,8 @@ import pytest
 from signalbox.storage.cleaner.log_to_clean import log_to_clean
 from tests.storage.cleaner.cleaning import COMPACTED, CompactedLog, keyed, marker
 
+pytestmark = pytest.mark.spec("D6")
+
 
 def filled(tmp_path: Path, segments: int = 4) -> CompactedLog:
     log = CompactedLog(tmp_path)

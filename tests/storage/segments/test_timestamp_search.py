@@ -20,6 +20,8 @@ from signalbox.storage.segments.timestamp_search import TimestampedOffset
 from tests.storage.cleaner.cleaning import CompactedLog, keyed
 from tests.storage.workbench import NOW_MS, append, batch, claiming, finished, new_log, reopened
 
+pytestmark = pytest.mark.spec("D1")
+
 LATE = NOW_MS + 1_000_000
 LARGE = 2_000_000  # bytes: decompressed in a thread
 

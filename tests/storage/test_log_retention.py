@@ -136,7 +136,7 @@ def test_a_segment_whose_first_batch_has_no_timestamp_is_rolled_by_the_clock(
     assert log.run_retention(NOW_MS - 10_000) == 0  # an empty segment is not counted from here on
     append(log, batch(timestamp=first))
     for reopen in (False, True):
-        if reopen:  # counted anew, as Kafka does
+        if reopen:  # counted from the start, as Kafka does
             log.close()
             log = reopened(tmp_path, config)
         for now_ms in (NOW_MS, NOW_MS + 1500):

@@ -40,11 +40,11 @@ def deletable_segments(body: LogBody, high_watermark: int, log_end_offset: int, 
     return reasons
 
 
-def is_untimed_too_long(body: LogBody, now_ms: int) -> bool:
+def is_due_without_timestamp(body: LogBody, now_ms: int) -> bool:
     """Whether the active segment must be rolled by the broker's clock: its first batch has no timestamp from which an
     append could count `segment.ms`. Counted from the first call for the segment, in this run."""
     active = body.segments.active
     if active.size == 0 or active.first_timestamp != NEVER_MS:
         return False
-    active.untimed_since_ms = min(active.untimed_since_ms, now_ms)
-    return now_ms - active.untimed_since_ms > body.roll_ms
+    active.without_timestamp_since_ms = min(active.without_timestamp_since_ms, now_ms)
+    return now_ms - active.without_timestamp_since_ms > body.roll_ms

@@ -76,7 +76,7 @@ class Segment:
         "size",
         "time_index",
         "transaction_index",
-        "untimed_since_ms",
+        "without_timestamp_since_ms",
         "written",
     )
 
@@ -89,7 +89,7 @@ class Segment:
         self.index_interval_bytes = index_interval_bytes
         self.size = self.written = 0
         self.first_timestamp = NEVER_MS  # of the first batch; without one, retention rolls
-        self.untimed_since_ms = NEVER_MS  # the first check of retention that met a first batch without timestamp
+        self.without_timestamp_since_ms = NEVER_MS  # retention has met a first batch without timestamp
         self.max_timestamp_offset = base_offset
         self._max_timestamp = NO_TIMESTAMP
         self._max_timestamp_known = True

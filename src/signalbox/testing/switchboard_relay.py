@@ -270,8 +270,6 @@ class _TargetSide(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         if error is not None:
             self._relay.on_target_lost()
-        else:
-            self._relay.on_target_data(b"")  # a caller that has ended its stream is still open towards it
 
     def pause_writing(self) -> None:
         self._relay.throttle_caller(True)

@@ -12,6 +12,8 @@ from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
 
+pytestmark = pytest.mark.spec("D4")
+
 
 def me() -> LocalEpochs:
     epochs = LocalEpochs(1)

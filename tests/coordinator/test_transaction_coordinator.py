@@ -277,6 +277,18 @@ async def test_the_partition_count_is_that_of_the_topic_and_deleted_topics_need_
 
 
 @transcript
+async def test_a_topic_that_was_deleted_before_the_end_of_the_transaction_needs_no_markers() -> None:
+    bench = await TransactionBench().start()
+    producer = await bench.producer()
+    bench.add(producer)
+    await settle()
+    bench.cache.apply_update_metadata(update({1: ["CLIENT"]}, {"t": {0: (-2, [1]), 1: (-2, [1])}}))
+    bench.end(producer)
+    await settle()
+    assert bench.states()[-1] == "CompleteCommit"
+
+
+@transcript
 async def test_after_stop_nothing_is_swept() -> None:
     bench = await TransactionBench().start()
     await bench.producer()

@@ -14,6 +14,8 @@ from signalbox.replication.waiting.purgatory import Purgatory
 from tests.common.waiting.manual_time import ManualIterations, ManualTimers
 from tests.replication.memory_view import TOPIC, TOPIC_ID, MemoryView, PartitionRow
 
+pytestmark = pytest.mark.spec("D3")
+
 OTHER_ID = bytes(reversed(TOPIC_ID))
 
 

@@ -11,6 +11,8 @@ from signalbox.replication.partition import Partition, PartitionState
 from signalbox.replication.ports import TopicSettings
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
+pytestmark = pytest.mark.spec("D3")
+
 
 def led(tmp_path: Path, min_insync_replicas: int = 1) -> tuple[MemoryCluster, Partition]:
     """A partition led by broker 1. The followers do not run, so they do not fetch."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.replication.ports import TopicSettings
 from signalbox.storage.log_config import LogConfig
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
+
+pytestmark = pytest.mark.spec("D3")
 
 
 def test_a_record_goes_to_all_replicas_and_is_answered(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from signalbox.storage.files.file_system import RealFileSystem
 from tests.storage.cleaner.cleaning import COMPACTED, CompactedLog, keyed
 from tests.storage.workbench import TOPIC_ID, TP
 
+pytestmark = pytest.mark.spec("D6")
+
 
 class Worker(CleaningPass):
     """Records its limits."""

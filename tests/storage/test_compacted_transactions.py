@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from signalbox.storage.producers.producer_state import NO_OFFSET
 from tests.storage.cleaner.cleaning import COMPACTED, CompactedLog, keyed, marker, records_in
+
+pytestmark = pytest.mark.spec("D5", "D6")
 
 
 def test_no_snapshot_has_a_transaction_open_whose_marker_is_gone(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from signalbox.storage.interrupted_swaps import complete_swaps
 from signalbox.storage.segments.transaction_index import AbortedTransaction
 from tests.storage.cleaner.cleaning import CompactedLog, keyed, marker
 
+pytestmark = pytest.mark.spec("D6")
+
 CHANGES = ("open", "pwrite", "fsync", "truncate", "rename", "remove", "sync_directory")
 
 

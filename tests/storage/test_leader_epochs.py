@@ -5,6 +5,8 @@ import pytest
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.leader_epochs import LeaderEpochs
 
+pytestmark = pytest.mark.spec("D3")
+
 
 def epochs(path: Path, *entries: tuple[int, int]) -> LeaderEpochs:
     made = LeaderEpochs(str(path / "leader-epoch-checkpoint"), RealFileSystem())

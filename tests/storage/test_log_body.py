@@ -8,6 +8,8 @@ from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.log_config import LogConfig
 from tests.storage.workbench import NOW_MS, TP, append, batch, new_log, offsets
 
+pytestmark = pytest.mark.spec("D7")
+
 
 def files(path: Path) -> list[str]:
     return sorted(entry.name for entry in (path / str(TP)).iterdir())

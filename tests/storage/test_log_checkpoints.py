@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.storage.last_run import LastRun, LastRuns
 from signalbox.storage.log_checkpoints import (
@@ -14,6 +16,8 @@ from signalbox.storage.log_checkpoints import (
 )
 from signalbox.storage.log_config import LogConfig
 from tests.storage.workbench import TP, append, batch, new_log, open_directory
+
+pytestmark = pytest.mark.spec("D2")
 
 
 def test_the_next_start_reads_what_was_written(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,8 @@ import pytest
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_retention import deletable_segments
-from tests.storage.workbench import NOW_MS, append, batch, new_log
+from signalbox.storage.segments.segment import Segment
+from tests.storage.workbench import NOW_MS, append, batch, new_log, reopened
 
 pytestmark = pytest.mark.spec("D7")
 
@@ -18,6 +20,11 @@ def five_segments(path: Path) -> Log:
             log.roll()
         append(log, batch(2, timestamp=NOW_MS + number * 1000), batch(2, timestamp=NOW_MS + number * 1000))
     return log
+
+
+def written(segment: Segment, at_ms: int) -> None:
+    """The file of the segment was last written at that time."""
+    os.utime(segment.path(".log"), ns=(0, at_ms * 1_000_000))
 
 
 SIZE = 2 * len(batch(2))
@@ -83,11 +90,62 @@ def test_deleted_segments_are_logged_with_offsets_and_reason(tmp_path: Path, cap
     ("config", "expected"),
     [(LogConfig(retention_ms=1500), 3), (LogConfig(retention_ms=-1, retention_bytes=3 * SIZE), 2), (EVER, 0)],
 )
-def test_a_segment_that_compaction_has_emptied_does_not_stop_retention(
+def test_a_segment_that_compaction_has_emptied_is_as_old_as_its_file(
     tmp_path: Path, config: LogConfig, expected: int
 ) -> None:
     log = five_segments(tmp_path)
     log.update_config(config)
     first = log.body.segments[0]
     first.use_existing_file(0)
+    written(first, NOW_MS)  # the time of the segment before compaction
     assert len(deletable_segments(log.body, 20, 20, NOW_MS + 3502)) == expected
+
+
+def test_a_segment_without_timestamps_is_as_old_as_its_file(tmp_path: Path) -> None:
+    config = LogConfig(retention_ms=1500)
+    log = new_log(tmp_path, config)
+    append(log, batch(timestamp=-1), batch(timestamp=-1))
+    log.roll()
+    append(log, batch(timestamp=-1))
+    log.high_watermark = 3
+    log.close()
+    log = reopened(tmp_path, config)
+    log.high_watermark = 3
+    closed, active = log.body.segments
+    written(closed, NOW_MS)
+    written(active, NOW_MS + 1000)
+    assert deletable_segments(log.body, 3, 3, NOW_MS + 1500) == []
+    assert deletable_segments(log.body, 3, 3, NOW_MS + 2500) == ["retention.ms=1500"]
+    assert log.run_retention(NOW_MS + 2501) == 2
+
+
+def test_one_record_with_a_timestamp_gives_its_segment_the_age(tmp_path: Path) -> None:
+    log = new_log(tmp_path, LogConfig(retention_ms=1500))
+    append(log, batch(timestamp=-1), batch(timestamp=NOW_MS), batch(timestamp=-1))
+    log.high_watermark = 3
+    assert log.run_retention(NOW_MS + 1500) == 0
+    assert log.run_retention(NOW_MS + 1501) == 1
+
+
+@pytest.mark.parametrize(("first", "segments"), [(-1, 2), (NOW_MS, 1)])
+def test_a_segment_whose_first_batch_has_no_timestamp_is_rolled_by_the_clock(
+    tmp_path: Path, first: int, segments: int
+) -> None:
+    config = LogConfig(retention_ms=-1, segment_ms=1500)
+    log = new_log(tmp_path, config)
+    assert log.run_retention(NOW_MS - 10_000) == 0  # an empty segment is not counted from here on
+    append(log, batch(timestamp=first))
+    for reopen in (False, True):
+        if reopen:  # counted from the start, as Kafka does
+            log.close()
+            log = reopened(tmp_path, config)
+        for now_ms in (NOW_MS, NOW_MS + 1500):
+            log.run_retention(now_ms)
+            assert len(log.body.segments) == 1
+    append(log, batch(timestamp=NOW_MS))  # does not roll at once because the timestamp before it is -1
+    assert len(log.body.segments) == 1
+    log.run_retention(NOW_MS + 1501)
+    assert len(log.body.segments) == segments
+    assert not log.body.segments.active.size or segments == 1
+    log.run_retention(NOW_MS + 10_000)
+    assert len(log.body.segments) == segments  # an empty segment stays

@@ -12,6 +12,8 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.compression import compress
 from signalbox.storage.unpacking_steps import UnpackingSteps, Work, decompress_at_once
 
+pytestmark = pytest.mark.spec("D1")
+
 
 def in_two_steps() -> Generator[Work, Any, list[Any]]:
     results = [(yield lambda: "first")]

@@ -60,6 +60,7 @@ class TransactionCoordinator:
         return partition_for(transactional_id, self._partition_count)
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
+        self._markers.elected(partition)
         loaded = self._runtime.on_elected(partition, leader_epoch)
         loaded.when_done(lambda: self._runtime.sweep(partition, lambda shard: shard.prepared.write_again()))
 

@@ -19,7 +19,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_retention import deletable_segments
+from signalbox.storage.log_retention import deletable_segments, is_due_without_timestamp
 from signalbox.storage.producers.producer_state import ProducerEntry
 from signalbox.storage.segments.timestamp_search import Search, find_by_timestamp, find_max_timestamp
 from signalbox.storage.segments.transaction_index import AbortedTransaction
@@ -310,6 +310,8 @@ class Log(LogChecks):
         """Deletes segments that are too old, beyond the size limit, or before the log start; returns how many."""
         self.complete_group()
         with self._directory.guard(f"retention of {self._body.folder}"):
+            if is_due_without_timestamp(self._body, now_ms):
+                self._body.roll(self.log_end_offset)
             reasons = deletable_segments(self._body, self.high_watermark, self.log_end_offset, now_ms)
             count, start_offset = len(reasons), self._body.log_start_offset
             if count == len(self._body.segments):

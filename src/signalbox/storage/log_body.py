@@ -332,6 +332,8 @@ class LogBody:
             file_system.remove(transaction_index_path)
             suffixes.remove(TRANSACTION_INDEX_SUFFIX)
         paths = [new.path(suffix) for suffix in suffixes]
+        written = os.stat(old[-1].path(LOG_SUFFIX))  # the age of records without a timestamp stays
+        os.utime(new.path(LOG_SUFFIX) + CLEANED_SUFFIX, ns=(written.st_atime_ns, written.st_mtime_ns))
         for path in paths:
             file_system.rename(path + CLEANED_SUFFIX, path + SWAP_SUFFIX)
         first = self.segments.slot_of(base_offset)

@@ -245,7 +245,9 @@ def _transaction_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Han
     return {
         ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(data.producer_ids, transactions, authorizer),
         ApiKey.ADD_PARTITIONS_TO_TXN: AddPartitionsToTxnHandler(transactions, cache, authorizer, peers),
-        ApiKey.ADD_OFFSETS_TO_TXN: AddOffsetsToTxnHandler(transactions, groups, authorizer),
+        ApiKey.ADD_OFFSETS_TO_TXN: AddOffsetsToTxnHandler(
+            transactions, groups, cache, authorizer, dependencies.creation
+        ),
         ApiKey.END_TXN: EndTxnHandler(transactions, authorizer),
         ApiKey.WRITE_TXN_MARKERS: WriteTxnMarkersHandler(replicas, authorizer, timeout_ms, peers, groups),
         ApiKey.TXN_OFFSET_COMMIT: TxnOffsetCommitHandler(

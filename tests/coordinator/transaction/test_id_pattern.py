@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from signalbox.coordinator.transaction.id_pattern import MAX_LENGTH, IdPattern, Step
 
+pytestmark = pytest.mark.spec("D5")
+
 
 @pytest.mark.parametrize(
     ("pattern", "name", "matches"),

@@ -15,6 +15,8 @@ from signalbox.protocol.records.batch_header import (
 )
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 
+pytestmark = pytest.mark.spec("D1")
+
 BATCH = encode_batch(
     [Record(value=b"one", timestamp=1000), Record(value=b"two", timestamp=1005)],
     base_offset=40,

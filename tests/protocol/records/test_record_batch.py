@@ -14,6 +14,8 @@ from signalbox.protocol.records.batch_header import check_crc, read_batch_header
 from signalbox.protocol.records.compression import CODES, NAMES
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch, records_of
 
+pytestmark = pytest.mark.spec("D1")
+
 ANY_RECORD = st.builds(
     Record,
     timestamp=st.integers(0, 1 << 42),

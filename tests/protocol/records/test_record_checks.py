@@ -16,6 +16,8 @@ from signalbox.protocol.records.record_checks import BatchRules, check_records
 from signalbox.protocol.records.record_errors import InvalidRecords
 from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, batch_of, poisoned, raw_record
 
+pytestmark = pytest.mark.spec("D1")
+
 NOW_MS = 1_700_000_000_000
 CODECS = ["gzip", "snappy", "lz4", "zstd"]
 

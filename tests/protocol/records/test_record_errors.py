@@ -9,6 +9,8 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_errors import InvalidRecords, RecordRules, check_records_one_by_one
 from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, raw_record
 
+pytestmark = pytest.mark.spec("D1")
+
 BASE_MS = 1_700_000_000_000
 IN_RANGE = RecordRules(earliest_ms=BASE_MS - 100, latest_ms=BASE_MS + 100)
 

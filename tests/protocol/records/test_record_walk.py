@@ -15,6 +15,8 @@ from signalbox.protocol.records.record_errors import RecordRules, check_records_
 from signalbox.protocol.records.record_walk import NEEDS_FULL_CHECK, walk_records
 from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, poisoned, raw_record
 
+pytestmark = pytest.mark.spec("D1")
+
 RECORDS = st.lists(
     st.builds(
         Record,

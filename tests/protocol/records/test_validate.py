@@ -18,6 +18,8 @@ from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.protocol.records.record_checks import BatchRules, check_records
 from signalbox.protocol.records.validate import check_batches
 
+pytestmark = pytest.mark.spec("D1")
+
 NOW_MS = 1_700_000_000_000
 GOOD = encode_batch([Record(key=b"k", value=b"v"), Record(key=b"l", value=b"w")], timestamp_ms=NOW_MS)
 HEADER = read_batch_header(GOOD)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from signalbox.common.limits import MAX_FETCH_WAIT_MS
 from signalbox.protocol.messages.fetch import FetchRequest
 from tests.replication.memory_cluster import FETCH_VERSION, TOPIC_ID, MemoryCluster, fetch_request
+
+pytestmark = pytest.mark.spec("D1")
 
 OTHER_ID = bytes(reversed(TOPIC_ID))
 

@@ -24,6 +24,8 @@ from signalbox.replication.fetch.fetch_read import (
 from signalbox.replication.fetch.fetch_session import FetchKey, FetchSession, SessionPartition
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, bytes_of
 
+pytestmark = pytest.mark.spec("D1")
+
 CONSUMER = FetchParams(-1, -1, Isolation.READ_UNCOMMITTED, 1 << 20, 1, True, True, False)
 IN_SESSION = FetchParams(-1, -1, Isolation.READ_UNCOMMITTED, 1 << 20, 1, True, True, True)
 

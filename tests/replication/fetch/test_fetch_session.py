@@ -18,6 +18,8 @@ from signalbox.replication.fetch.fetch_session import (
 from signalbox.replication.fetch.session_cache import SessionCache
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster
 
+pytestmark = pytest.mark.spec("D1")
+
 PartitionData = FetchResponse.PartitionData
 
 

@@ -8,6 +8,8 @@ from signalbox.protocol.error_table import Error
 from signalbox.replication.fetch.session_cache import EVICT_AFTER_MS
 from tests.replication.fetch.test_fetch_session import Bench
 
+pytestmark = pytest.mark.spec("D1")
+
 # (cached sessions as (size, from replica), ms until the new session, new session, is there a slot?)
 FULL = {
     "no session is old enough": ([(1, False), (1, False)], EVICT_AFTER_MS, (9, True), False),

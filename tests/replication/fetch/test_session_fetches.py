@@ -15,6 +15,8 @@ from signalbox.replication.fetch.session_fetches import SessionRequest
 from signalbox.replication.replica_manager import ReplicaManager
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
+pytestmark = pytest.mark.spec("D1")
+
 _VERSION = 12
 
 

@@ -6,9 +6,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
+import pytest
+
 from signalbox.client.inter_broker.replica_channel import ReplicaChannel
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.follower.leader_channel import ReconnectingChannels
+
+pytestmark = pytest.mark.spec("D3")
 
 
 class Connection:

@@ -13,6 +13,8 @@ from signalbox.replication.follower.leader_channel import OnResponse, Reconnecti
 from signalbox.replication.follower.leader_offsets import LeaderOffsets
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
+pytestmark = pytest.mark.spec("D3")
+
 
 class Channel:
     def __init__(self) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.replication.follower.followed_partition import FollowedPartition
 from signalbox.replication.follower.replica_session import ReplicaSession
 from tests.replication.memory_cluster import MemoryCluster
+
+pytestmark = pytest.mark.spec("D3")
 
 
 class Bench:

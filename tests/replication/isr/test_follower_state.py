@@ -6,6 +6,8 @@ import pytest
 
 from signalbox.replication.isr.follower_state import UNKNOWN_OFFSET, FollowerState
 
+pytestmark = pytest.mark.spec("D3")
+
 START = 1_000_000
 LAG = 30_000
 

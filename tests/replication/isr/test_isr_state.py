@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from signalbox.replication.isr.isr_state import IsrState, ProposedIsr
+
+pytestmark = pytest.mark.spec("D3")
 
 
 def test_an_expansion_binds_at_once_and_a_shrink_only_when_confirmed() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_errors import InvalidRecords
 from signalbox.replication.produce.pending_append import PendingAppend, rejected
 from signalbox.storage.append_queue import LogAppendInfo
+
+pytestmark = pytest.mark.spec("D1")
 
 
 def test_a_write_completes_once() -> None:

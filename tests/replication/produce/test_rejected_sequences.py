@@ -12,6 +12,8 @@ from signalbox.replication.produce.rejected_sequences import RejectedSequences
 from signalbox.storage.producers.producer_state import MAX_SEQUENCE, ProducerEntry
 from tests.replication.memory_cluster import TOPIC, MemoryCluster, batch_of
 
+pytestmark = pytest.mark.spec("D4")
+
 PRODUCER = 4_000
 
 

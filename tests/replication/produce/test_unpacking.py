@@ -19,6 +19,8 @@ from tests.replication.held_threads import HeldThreads
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 from tests.storage.workbench import NOW_MS
 
+pytestmark = pytest.mark.spec("D1")
+
 COMPACTED = LogConfig(cleanup_policy=("compact",))
 
 

@@ -20,6 +20,8 @@ from signalbox.storage.cleaner.batch_retention import DELETE_HORIZON_BIT, Retent
 from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions
 from signalbox.storage.cleaner.offset_map import OffsetMap
 
+pytestmark = pytest.mark.spec("D6")
+
 NOW_MS = 10_000
 LONG = b"long" * 20
 

@@ -17,6 +17,8 @@ from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions
 from signalbox.storage.segments.transaction_index import AbortedTransaction
 from tests.storage.cleaner.cleaning import keyed, marker
 
+pytestmark = pytest.mark.spec("D6")
+
 COMMIT = TransactionMarker(is_commit=True, coordinator_epoch=0)
 RULES = RetentionRules(
     now_ms=1_000, delete_retention_ms=100, upper_bound_offset=50, last_records={5: (3, 0), 6: (-1, 2)}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from signalbox.protocol.records.batch_header import BatchHeader, read_batch_header
 from signalbox.protocol.records.transaction_marker import TransactionMarker
 from signalbox.storage.cleaner.cleaned_transactions import CleanedTransactions
 from signalbox.storage.segments.transaction_index import AbortedTransaction
 from tests.storage.cleaner.cleaning import keyed, marker
+
+pytestmark = pytest.mark.spec("D5", "D6")
 
 ABORT, COMMIT = TransactionMarker(False, 0), TransactionMarker(True, 0)
 

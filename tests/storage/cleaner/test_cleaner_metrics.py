@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.storage.cleaner.cleaner_metrics import measure_cleaner
 from tests.metric_values import metric_values
 from tests.storage.cleaner.cleaning import CompactedLog, keyed
+
+pytestmark = pytest.mark.spec("D6")
 
 
 def test_the_gauges_of_a_round(tmp_path: Path) -> None:

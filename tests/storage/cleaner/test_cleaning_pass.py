@@ -16,6 +16,8 @@ from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.segments.transaction_index import AbortedTransaction, TransactionIndex
 from tests.storage.cleaner.cleaning import LIMITS, CompactedLog, keyed, marker
 
+pytestmark = pytest.mark.spec("D6")
+
 
 class Segments:
     """The closed segments of a log as sources, one for each append."""

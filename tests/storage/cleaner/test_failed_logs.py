@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from signalbox.storage.cleaner.failed_logs import FailedLogs
 from tests.storage.cleaner.cleaning import COMPACTED, CompactedLog, keyed
 from tests.storage.workbench import TOPIC_ID, TP
+
+pytestmark = pytest.mark.spec("D6")
 
 
 def test_a_log_waits_until_the_end_of_the_backoff(tmp_path: Path) -> None:

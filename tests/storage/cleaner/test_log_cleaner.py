@@ -16,6 +16,8 @@ from signalbox.storage.cleaner.worker_port import Mapped, SegmentSource, WorkerL
 from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, CompactedLog, append_batch, drive, keyed, marker
 from tests.storage.workbench import TOPIC_ID, TP
 
+pytestmark = pytest.mark.spec("D6")
+
 OTHER = TopicPartition("other", 0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from signalbox.storage.files.file_system import FileSystem
 from signalbox.storage.segments.transaction_index import AbortedTransaction
 from tests.storage.cleaner.cleaning import COMPACTED, LIMITS, NO_LIMIT, CompactedLog, keyed, marker, records_in, steps
 from tests.storage.workbench import TOPIC_ID, TP, finished
+
+pytestmark = pytest.mark.spec("D6")
 
 
 def numbered(number: int) -> bytes:
@@ -50,6 +53,15 @@ def test_compressed_batches_are_cleaned(tmp_path: Path, compression: str) -> Non
     assert [(r.offset, r.key, r.value) for r in records_in(log.log)] == [
         (0, b"a", b"1"), (2, b"c", b"1"), (3, b"b", b"2")
     ]  # fmt: skip
+
+
+def test_the_new_segment_has_the_time_of_the_last_one_that_it_replaces(tmp_path: Path) -> None:
+    log = CompactedLog(tmp_path)
+    for number in range(3):
+        log.append(keyed({"a": str(number)}, now_ms=-1))
+        os.utime(log.log.body.segments[number].path(".log"), ns=(0, (number + 1) * 1_000_000))
+    assert log.clean()
+    assert [segment.largest_timestamp() for segment in log.log.body.segments][:-1] == [3]
 
 
 def test_a_log_survives_a_restart_after_its_rounds(tmp_path: Path) -> None:

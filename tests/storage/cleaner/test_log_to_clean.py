@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 from signalbox.storage.cleaner.log_to_clean import log_to_clean
 from tests.storage.cleaner.cleaning import COMPACTED, CompactedLog, keyed, marker
+
+pytestmark = pytest.mark.spec("D6")
 
 
 def filled(tmp_path: Path, segments: int = 4) -> CompactedLog:
@@ -41,6 +44,25 @@ def test_what_is_too_young_may_not(tmp_path: Path) -> None:
     now_ms = log.clock.now_ms()
     assert log_to_clean(log.log, now_ms).upper_bound_offset == 2
     assert log_to_clean(log.log, now_ms + 500).upper_bound_offset == 3
+
+
+def test_what_has_no_timestamp_is_as_young_as_its_file(tmp_path: Path) -> None:
+    log = CompactedLog(tmp_path)
+    now_ms = log.clock.now_ms()
+    for number in range(3):
+        log.append(keyed({"a": str(number)}, now_ms=-1))
+        path = log.log.body.segments[number].path(".log")
+        os.utime(path, ns=(0, (now_ms + number * 1_000) * 1_000_000))
+    log.log.update_config(replace(COMPACTED, min_compaction_lag_ms=2_500))
+    for elapsed_ms, upper_bound in ((2_499, 0), (2_500, 1), (3_500, 2), (4_500, 3)):
+        assert log_to_clean(log.log, now_ms + elapsed_ms).upper_bound_offset == upper_bound
+
+
+def test_what_has_no_timestamp_is_never_overdue(tmp_path: Path) -> None:
+    log = CompactedLog(tmp_path)
+    log.append(keyed({"a": "1"}, now_ms=-1))
+    log.log.update_config(replace(COMPACTED, min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=5_000))
+    assert log_to_clean(log.log, log.clock.now_ms() + 10**9).overdue_ms == 0
 
 
 def test_an_open_transaction_may_not(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from signalbox.storage.cleaner.offset_map import ENTRY_BYTES, LONGEST_PLAIN_KEY, OffsetMap, identity_of
 
+pytestmark = pytest.mark.spec("D6")
+
 
 def test_a_key_has_its_last_offset() -> None:
     offset_map = OffsetMap(1_000)

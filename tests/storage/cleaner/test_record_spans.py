@@ -11,6 +11,8 @@ from signalbox.protocol.records.batch_header import HEADER_SIZE
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.storage.cleaner.record_spans import record_spans, timestamp_delta, with_timestamp_delta
 
+pytestmark = pytest.mark.spec("D6")
+
 BYTES = st.one_of(st.none(), st.binary(max_size=300), st.just(b"x" * 20_000))
 RECORDS = st.lists(
     st.builds(

@@ -12,6 +12,8 @@ from signalbox.storage.cleaner.worker_port import CleaningFault, SegmentSource
 from signalbox.storage.files.file_system import RealFileSystem
 from tests.storage.workbench import batch
 
+pytestmark = pytest.mark.spec("D6")
+
 BATCHES = [batch(1, offset=0), batch(50, offset=1), batch(2, offset=51), batch(1, size=5_000, offset=53)]
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.storage.cleaner.segment_groups import MOST_SEGMENTS, group_segments
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.segments.segment import Segment
 from signalbox.storage.segments.transaction_index import ENTRY_SIZE_BYTES, MAX_ENTRIES
 from tests.storage.workbench import open_directory
+
+pytestmark = pytest.mark.spec("D6")
 
 
 def groups(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from signalbox.protocol.records.batch_header import read_batch_header
 from signalbox.storage.cleaner.batch_filter import Cleaned
 from signalbox.storage.cleaner.segment_output import SegmentOutput
@@ -14,6 +16,8 @@ from signalbox.storage.files.file_names import SEGMENT_SUFFIXES
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.segments.transaction_index import AbortedTransaction, TransactionIndex
 from tests.storage.workbench import append, batch, new_log
+
+pytestmark = pytest.mark.spec("D6")
 
 ABORTED = AbortedTransaction(7, 3, 9, 10)
 

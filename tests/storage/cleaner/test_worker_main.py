@@ -7,6 +7,8 @@ import socket
 import threading
 from pathlib import Path
 
+import pytest
+
 from signalbox.storage.cleaner.batch_retention import RetentionRules
 from signalbox.storage.cleaner.worker_main import serve
 from signalbox.storage.cleaner.worker_messages import receive, send
@@ -19,6 +21,8 @@ from signalbox.storage.cleaner.worker_port import (
     WorkerLost,
 )
 from tests.storage.cleaner.cleaning import LIMITS, keyed
+
+pytestmark = pytest.mark.spec("D6")
 
 
 def test_calls_are_answered_until_the_broker_closes_the_connection(tmp_path: Path) -> None:

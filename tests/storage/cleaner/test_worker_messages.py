@@ -11,6 +11,8 @@ import pytest
 from signalbox.storage.cleaner.segment_groups import MOST_SEGMENTS
 from signalbox.storage.cleaner.worker_messages import MOST_FILES, receive, send
 
+pytestmark = pytest.mark.spec("D6")
+
 
 def test_messages_arrive_in_order_with_their_files(tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()

@@ -19,6 +19,8 @@ from signalbox.storage.cleaner.worker_process import ProcessWorker
 from signalbox.storage.files.file_system import RealFileSystem
 from tests.storage.cleaner.cleaning import LIMITS, CompactedLog, keyed, steps
 
+pytestmark = pytest.mark.spec("D6")
+
 
 @pytest.fixture
 def worker() -> Iterator[ProcessWorker]:

@@ -9,6 +9,8 @@ from signalbox.storage.directories.directory_checkpoints import DirectoryCheckpo
 from signalbox.storage.files.checkpoint_file import CheckpointFault, read_offsets
 from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 
+pytestmark = pytest.mark.spec("D2")
+
 NAME = "recovery-point-offset-checkpoint"
 A, B = TopicPartition("a", 0), TopicPartition("b", 1)
 

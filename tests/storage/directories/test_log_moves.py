@@ -12,6 +12,8 @@ from signalbox.storage.directories import log_moves
 from tests.storage.directories.test_log_move import BrokerLogs
 from tests.storage.workbench import TP, append, batch
 
+pytestmark = pytest.mark.spec("D3")
+
 
 def test_a_repeated_request_is_the_same_move(tmp_path: Path) -> None:
     broker_logs = BrokerLogs(tmp_path)

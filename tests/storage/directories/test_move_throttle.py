@@ -10,6 +10,8 @@ from signalbox.storage.directories.log_move import MoveThrottle
 from tests.storage.directories.test_log_move import BrokerLogs, values
 from tests.storage.workbench import TP, append, batch
 
+pytestmark = pytest.mark.spec("D3")
+
 
 @pytest.fixture
 def broker_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BrokerLogs:

@@ -15,6 +15,8 @@ from signalbox.storage.directories.partition_folders import (
 )
 from signalbox.storage.files.file_system import RealFileSystem
 
+pytestmark = pytest.mark.spec("D2")
+
 
 def test_partition_folders_of_a_log_directory(tmp_path: Path) -> None:
     assert list(partition_folders(str(tmp_path / "none"))) == []

@@ -6,6 +6,8 @@ from signalbox.common.ids import TopicPartition
 from signalbox.storage.files.checkpoint_file import CheckpointFault, offset_lines, read_lines, read_offsets, write_lines
 from signalbox.storage.files.file_system import RealFileSystem
 
+pytestmark = pytest.mark.spec("D2")
+
 OFFSETS = {TopicPartition("a-b", 0): 5, TopicPartition("c", 12): 2**40}
 
 

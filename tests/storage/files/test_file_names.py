@@ -13,6 +13,8 @@ from signalbox.storage.files.file_names import (
     partition_of,
 )
 
+pytestmark = pytest.mark.spec("D2")
+
 
 def test_offsets_have_twenty_digits() -> None:
     assert offset_name(42, ".log") == "00000000000000000042.log"

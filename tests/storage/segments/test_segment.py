@@ -7,6 +7,8 @@ from signalbox.storage.files.open_files import OpenFiles
 from signalbox.storage.segments.segment import Disk, Segment
 from tests.storage.workbench import NOW_MS, batch
 
+pytestmark = pytest.mark.spec("D2")
+
 
 def disk(capacity: int = 8) -> Disk:
     return Disk(RealFileSystem(), OpenFiles(capacity))

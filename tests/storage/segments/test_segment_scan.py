@@ -6,6 +6,8 @@ from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.segments.segment_scan import find_batch, header_at, scan_batches, scan_headers
 from tests.storage.workbench import batch
 
+pytestmark = pytest.mark.spec("D2")
+
 DISK = RealFileSystem()
 
 

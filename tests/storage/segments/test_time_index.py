@@ -5,6 +5,8 @@ import pytest
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.segments.time_index import TimeIndex
 
+pytestmark = pytest.mark.spec("D2")
+
 DISK = RealFileSystem()
 
 

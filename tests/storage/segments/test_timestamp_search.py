@@ -20,6 +20,8 @@ from signalbox.storage.segments.timestamp_search import TimestampedOffset
 from tests.storage.cleaner.cleaning import CompactedLog, keyed
 from tests.storage.workbench import NOW_MS, append, batch, claiming, finished, new_log, reopened
 
+pytestmark = pytest.mark.spec("D1")
+
 LATE = NOW_MS + 1_000_000
 LARGE = 2_000_000  # bytes: decompressed in a thread
 
@@ -86,6 +88,23 @@ def test_the_largest_timestamp_and_its_first_record(tmp_path: Path) -> None:
 def test_an_empty_log_has_no_timestamps(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     assert largest(log) is None
+    assert by_time(log, 0) is None
+
+
+def test_records_without_a_timestamp_are_passed_over(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    for timestamp in (-1, NOW_MS, -1, -1, NOW_MS + 5):
+        append(log, batch(timestamp=timestamp))
+        log.roll()
+    assert by_time(log, 0) == (NOW_MS, 1, 0)
+    assert by_time(log, NOW_MS + 1) == (NOW_MS + 5, 4, 0)
+    assert largest(log) == (NOW_MS + 5, 4, 0)
+
+
+def test_the_first_record_is_the_latest_if_none_has_a_timestamp(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    append(log, batch(timestamp=-1), batch(timestamp=-1))
+    assert largest(log) == (-1, 0, 0)
     assert by_time(log, 0) is None
 
 

@@ -16,6 +16,8 @@ from signalbox.storage.validation.batch_admission import (
 )
 from tests.storage.workbench import NOW_MS, batch
 
+pytestmark = pytest.mark.spec("D1")
+
 MIB = 1 << 20
 
 

@@ -11,6 +11,8 @@ from signalbox.storage.validation.batch_order import NO_GAPS, BatchOrder
 from signalbox.storage.validation.corruption import Corruption, SegmentCheck
 from tests.storage.workbench import batch
 
+pytestmark = pytest.mark.spec("D3")
+
 BATCHES = [batch(2, offset=100 + 2 * number, epoch=3, size=50 + 400 * (number == 2)) for number in range(5)]
 DATA = b"".join(BATCHES)
 POSITIONS = [sum(map(len, BATCHES[:number])) for number in range(6)]

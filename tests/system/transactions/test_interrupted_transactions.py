@@ -1,21 +1,19 @@
-"""Producers that stop between two requests, that hold thousands of transactions open or one over many partitions: the
-coordinator ends what has timed out, and no other producer waits."""
+"""Producers that stop between two requests, or hold a transaction open over many partitions: the coordinator ends what
+has timed out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from signalbox.coordinator.transaction.markers.marker_sender import GONE_AFTER_MS
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
-from signalbox.protocol.headers import decode_response_header
-from signalbox.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
-from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from signalbox.protocol.messages.list_transactions import ListTransactionsRequest
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import QUICK
 from tests.system.transactions.requests import TransactionalRequests, end_offsets
@@ -24,7 +22,6 @@ from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.spec("D5")]
 
-OPEN_TRANSACTIONS = 10_000
 WIDE = 1_000
 _SHORT_MS = 1_000
 _SETTINGS = {
@@ -41,11 +38,12 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]
         with dial(cluster) as wire:
             for key_type in (0, 1):
                 message = FindCoordinatorRequest(coordinator_keys=["any"], key_type=key_type)
-                until(partial(_has_coordinator, wire, message), "a coordinator")
+                until(partial(has_coordinator, wire, message), "a coordinator")
         yield cluster
 
 
-def _has_coordinator(wire: Wire, message: FindCoordinatorRequest) -> bool:
+def has_coordinator(wire: Wire, message: FindCoordinatorRequest) -> bool:
+    """Whether the first key of the request has a coordinator."""
     return bool(wire.ask(ApiKey.FIND_COORDINATOR, 4, message).coordinators[0].error_code == Error.NONE)
 
 
@@ -56,6 +54,7 @@ def wire(broker: ProcessCluster) -> Iterator[Wire]:
 
 
 def create(broker: ProcessCluster, topic: str, partitions: int = 1) -> None:
+    """A topic whose partitions have leaders."""
     admin = AdminClient({"bootstrap.servers": broker.bootstrap()})
     admin.create_topics([NewTopic(topic, partitions, 1)], operation_timeout=60)[topic].result(60)
     with dial(broker) as wire:
@@ -110,6 +109,37 @@ def test_an_end_that_is_repeated_changes_nothing(broker: ProcessCluster, wire: W
     assert end_offsets(wire, "ends", [0], stable=False) == end
 
 
+def test_a_topic_that_is_deleted_in_a_transaction_does_not_hold_up_its_end(broker: ProcessCluster, wire: Wire) -> None:
+    create(broker, "deleted")
+    create(broker, "kept")
+    producer = TransactionalRequests(wire, "deletes", "deleted")
+    assert [producer.init(), producer.add(), producer.produce()] == [Error.NONE] * 3
+    beside = TransactionalRequests(wire, "deletes", "kept")
+    beside.producer = producer.producer
+    assert [beside.add(), beside.produce()] == [Error.NONE] * 2
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap()})
+    admin.delete_topics(["deleted"], operation_timeout=60)["deleted"].result(60)
+    until(lambda: end_offsets(wire, "deleted", [0], stable=False) == {0: -1}, "the metadata without the topic")
+    assert beside.end(committed=True) is Error.NONE
+    # Without the deletion, the coordinator would wait for the partition for longer than this.
+    until(lambda: beside.add() is Error.NONE, "the end of the transaction", timeout_s=GONE_AFTER_MS / 1_000)
+    assert [beside.produce(), beside.end(committed=False)] == [Error.NONE] * 2
+    until(lambda: is_stable(wire, "kept"), "the abort")
+
+
+def test_offsets_of_a_cluster_without_their_topic_do_not_hold_up_the_end(tmp_path: Path) -> None:
+    with ProcessCluster(tmp_path, 1, overrides=_SETTINGS) as cluster, dial(cluster) as wire:
+        message = FindCoordinatorRequest(coordinator_keys=["any"], key_type=1)
+        until(partial(has_coordinator, wire, message), "a coordinator")
+        create(cluster, "first")
+        producer = TransactionalRequests(wire, "first", "first")
+        assert [producer.init(), producer.add_offsets(), producer.end(committed=False)] == [Error.NONE] * 3
+        until(lambda: producer.add_offsets() is Error.NONE, "the end", timeout_s=GONE_AFTER_MS / 1_000)
+        assert producer.commit_offsets() is Error.NONE
+        assert producer.end(committed=True) is Error.NONE
+        assert producer.committed_offset() == 7
+
+
 def test_a_transaction_over_a_thousand_partitions(broker: ProcessCluster, wire: Wire) -> None:
     create(broker, "wide", WIDE)
     producer = TransactionalRequests(wire, "wide", "wide")
@@ -118,44 +148,3 @@ def test_a_transaction_over_a_thousand_partitions(broker: ProcessCluster, wire: 
     assert set(end_offsets(wire, "wide", everywhere, stable=True).values()) == {0}
     assert producer.end(committed=True) is Error.NONE
     until(lambda: set(end_offsets(wire, "wide", everywhere, stable=True).values()) == {2}, "a marker in each partition")
-
-
-def open_transactions(wire: Wire, peer: Wire, topic: str, names: Sequence[str]) -> None:
-    """Opens a transaction of each name; requests are sent before the responses are read. `peer` is a connection as
-    brokers have it, on which one request adds the partitions of many transactions."""
-    version, kind = 5, AddPartitionsToTxnRequest
-    requests = (InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=600_000) for name in names)
-    wire.send(b"".join(wire.request(ApiKey.INIT_PRODUCER_ID, version, request.encode(version)) for request in requests))
-    transactions = []
-    for name in names:
-        frame = wire.frame()
-        _, offset = decode_response_header(frame, ApiKey.INIT_PRODUCER_ID, version)
-        producer = InitProducerIdResponse.decode(frame, version, offset)
-        assert producer.error_code == Error.NONE
-        transactions.append(
-            kind.AddPartitionsToTxnTransaction(
-                transactional_id=name,
-                producer_id=producer.producer_id,
-                producer_epoch=producer.producer_epoch,
-                topics=[kind.AddPartitionsToTxnTopic(name=topic, partitions=[0])],
-            )
-        )
-    added = peer.ask(ApiKey.ADD_PARTITIONS_TO_TXN, version, kind(transactions=transactions))
-    results = [row for result in added.results_by_transaction for row in result.topic_results]
-    assert {partition.partition_error_code for row in results for partition in row.results_by_partition} == {0}
-
-
-@pytest.mark.slow
-def test_ten_thousand_open_transactions(broker: ProcessCluster, wire: Wire) -> None:
-    create(broker, "many")
-    names = [f"many-{number}" for number in range(OPEN_TRANSACTIONS)]
-    with dial(broker, listener="REPLICATION") as peer:
-        for start in range(0, OPEN_TRANSACTIONS, 500):
-            open_transactions(wire, peer, "many", names[start : start + 500])
-    create(broker, "beside")
-    other = TransactionalRequests(wire, "beside", "beside")
-    for _ in range(20):
-        assert [other.init(), other.add(), other.produce(), other.end(committed=True)] == [Error.NONE] * 4
-    until(lambda: is_stable(wire, "beside"), "the commits of another producer")
-    listed = wire.ask(ApiKey.LIST_TRANSACTIONS, 2, ListTransactionsRequest(state_filters=["Ongoing"]))
-    assert len({state.transactional_id for state in listed.transaction_states}) == OPEN_TRANSACTIONS

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from crc32c import crc32c
 
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
@@ -42,6 +45,8 @@ _WITH_SASL = {
     "listener.name.sasl.plain.sasl.jaas.config": f'{_PLAIN} user_alice="{password_of("alice")}";',
 }
 _BATCH = encode_batch([Record(timestamp=time.time_ns() // 1_000_000, key=b"k", value=b"v")])
+_DELETE_HORIZON_BIT = 0x40
+_UNTIMED_BATCH = encode_batch([Record(key=b"k", value=b"v")])
 _PLAINTEXT = "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT"
 _CLIENT_ID = "wire-diff"
 _TIMEOUT_S = 10.0  # longer than the longest wait of a request
@@ -53,7 +58,12 @@ class Side:
     def __init__(self, address: str, sasl_address: str) -> None:
         self._address, self._sasl_address = address, sasl_address
         self._wires: dict[str, Wire] = {}
-        self.values: dict[str, Any] = {"batch": _BATCH, "corrupt batch": _BATCH[:-1] + b"?"}
+        self.values: dict[str, Any] = {
+            "batch": _BATCH,
+            "corrupt batch": _BATCH[:-1] + b"?",
+            "untimed batch": _UNTIMED_BATCH,
+            "batch with a delete horizon": with_attributes(_BATCH, _DELETE_HORIZON_BIT),
+        }
         listed = self._wire_of("").ask(ApiKey.API_VERSIONS, 3, _WHO).api_keys
         self.versions = {each.api_key: (each.min_version, each.max_version) for each in listed}
 
@@ -95,6 +105,14 @@ class Side:
             return {"": f"the answer does not parse: {error}"}
         self.values |= kept_values(question, answer)
         return plain_rows(answer, version)
+
+
+def with_attributes(batch: bytes, attributes: int) -> bytes:
+    """The batch with other attributes, and the checksum for them."""
+    changed = bytearray(batch)
+    struct.pack_into(">h", changed, 21, attributes)
+    struct.pack_into(">I", changed, 17, crc32c(memoryview(changed)[21:]))
+    return bytes(changed)
 
 
 _WHO = ApiVersionsRequest(client_software_name="wire-diff", client_software_version="1")

@@ -48,7 +48,7 @@ def log_to_clean(log: Log, now_ms: int) -> LogToClean:
     bounds = [log.last_stable_offset, body.segments.active.base_offset]
     if body.config.min_compaction_lag_ms > 0:
         youngest_ms = now_ms - body.config.min_compaction_lag_ms
-        young = (s.base_offset for s in _dirty_segments(body, first_dirty) if s.max_timestamp > youngest_ms)
+        young = (s.base_offset for s in _dirty_segments(body, first_dirty) if s.largest_timestamp() > youngest_ms)
         bounds += [next(young, bounds[1])]
     segments = body.segments
     upper_bound = segments[segments.slot_of(max(first_dirty, min(bounds)))].base_offset

@@ -76,6 +76,7 @@ class Segment:
         "size",
         "time_index",
         "transaction_index",
+        "without_timestamp_since_ms",
         "written",
     )
 
@@ -87,7 +88,8 @@ class Segment:
         self.transaction_index = TransactionIndex(self.path(TRANSACTION_INDEX_SUFFIX))
         self.index_interval_bytes = index_interval_bytes
         self.size = self.written = 0
-        self.first_timestamp = NEVER_MS  # of the first batch; without one, no roll by time
+        self.first_timestamp = NEVER_MS  # of the first batch; without one, retention rolls
+        self.without_timestamp_since_ms = NEVER_MS  # retention has met a first batch without timestamp
         self.max_timestamp_offset = base_offset
         self._max_timestamp = NO_TIMESTAMP
         self._max_timestamp_known = True
@@ -118,7 +120,7 @@ class Segment:
             self._file = OpenFile(self._file_system, self.path(LOG_SUFFIX), create=True)
         if self.written:
             self.find_max_timestamp()
-            self.first_timestamp = next((batch.max_timestamp for batch in self.headers()), NEVER_MS)
+            self.first_timestamp = _or_never(next((batch.max_timestamp for batch in self.headers()), NO_TIMESTAMP))
             self._open_files.forget(self)
         return self._file
 
@@ -133,7 +135,7 @@ class Segment:
             self.time_index.append(self._max_timestamp, self.max_timestamp_offset)
             self._bytes_since_index = 0
         elif position == 0:
-            self.first_timestamp = max_timestamp
+            self.first_timestamp = _or_never(max_timestamp)
         self._bytes_since_index += size
         recent = self._recent_offsets
         if base_offset != self._recent_end:  # a gap: positions are only kept for offsets without one
@@ -267,6 +269,12 @@ class Segment:
             self.find_max_timestamp()
         return self._max_timestamp
 
+    def largest_timestamp(self) -> int:
+        """What retention and compaction take as the age: the largest timestamp, or if no record has one the time (ms)
+        at which the file was last written, as Kafka's `LogSegment.largestTimestamp` does. OSError."""
+        largest = self.max_timestamp
+        return largest if largest >= 0 else os.stat(self.path(LOG_SUFFIX)).st_mtime_ns // 1_000_000
+
     def find_max_timestamp(self) -> None:
         """Takes the largest timestamp from the time index and from the batches behind its last entry."""
         self.load_indexes()
@@ -337,3 +345,7 @@ class Segment:
         del self._recent_offsets[:]
         del self._recent_positions[:]
         self._recent_end = -1
+
+
+def _or_never(timestamp: int) -> int:
+    return timestamp if timestamp >= 0 else NEVER_MS

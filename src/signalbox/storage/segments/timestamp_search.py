@@ -69,14 +69,14 @@ def find_by_timestamp(body: LogBody, timestamp: int) -> Search:
 
 
 def find_max_timestamp(body: LogBody) -> Search:
-    """The first record that has the largest timestamp of the log. Yields."""
+    """The first record that has the largest timestamp of the log, which is -1 if no record has one. Yields."""
     largest = -1
     following: int | None = -1
     while following is not None:
         slot = body.segments.slot_of(following)
         largest, following = max(largest, body.segments[slot].max_timestamp), _following_offset(body, slot)
         yield_if_due()
-    return None if largest < 0 else (yield from find_by_timestamp(body, largest))
+    return (yield from find_by_timestamp(body, largest))
 
 
 def _following_offset(body: LogBody, slot: int) -> int | None:

@@ -21,6 +21,8 @@ from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, 
 from tests.storage.directories.test_log_move import ManualBackground
 from tests.storage.workbench import TOPIC_ID, append, batch
 
+pytestmark = pytest.mark.spec("D3")
+
 _R = AlterReplicaLogDirsRequest
 ELSEWHERE = cache_of(topics={"flights": {number: (2, [2]) for number in (0, 1, 7)}})
 

@@ -14,6 +14,8 @@ from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
 from tests.broker.handler_requests import ALLOW_ALL, acl, request_of
 from tests.broker.handlers.running_broker import RunningBroker
 
+pytestmark = pytest.mark.spec("D3")
+
 
 def wanted(*named: tuple[str, list[int]]) -> ElectLeadersRequest:
     made = ElectLeadersRequest.TopicPartitions

@@ -14,6 +14,8 @@ from signalbox.protocol.messages.list_partition_reassignments import ListPartiti
 from tests.broker.handler_requests import ALLOW_ALL, acl, request_of
 from tests.broker.handlers.running_broker import RunningBroker
 
+pytestmark = pytest.mark.spec("D3")
+
 ALTER, LIST = ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS
 
 

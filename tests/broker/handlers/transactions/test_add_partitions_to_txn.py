@@ -1,20 +1,35 @@
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
 
+from signalbox.broker.api_request import ApiRequest
+from signalbox.broker.handlers.transactions import add_partitions_to_txn
 from signalbox.broker.handlers.transactions.add_partitions_to_txn import (
     AddOffsetsToTxnHandler,
     AddPartitionsToTxnHandler,
 )
+from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from signalbox.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
-from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, context, from_broker, request_of, response_to
+from tests.broker.handler_requests import (
+    ALLOW_ALL,
+    acl,
+    cache_of,
+    context,
+    from_broker,
+    request_of,
+    response_to,
+    update,
+)
 from tests.broker.handlers.transactions.coordinators import ScriptedCoordinator
 
 pytestmark = pytest.mark.spec("D5")
@@ -39,6 +54,32 @@ def add(
         topic.name: [row.partition_error_code for row in topic.results_by_partition]
         for topic in response.results_by_topic_v3_and_below
     }
+
+
+class Groups(GroupCoordinator):
+    def __init__(self) -> None:
+        self._partition_count = 50
+
+
+class Creation(TopicCreator):
+    """The controller creates every topic, and `cache` gets it; without a cache the controller rejects it."""
+
+    def __init__(self, cache: MetadataCache | None = None) -> None:
+        self.cache = cache
+        self.topics: list[str] = []
+
+    async def create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
+        self.topics.append(topic)
+        if self.cache is None:
+            return Error.INVALID_REPLICATION_FACTOR, "too few brokers"
+        created = update({1: ["CLIENT"]}, {topic: {0: (1, [1])}})
+        asyncio.get_running_loop().call_soon(partial(self.cache.apply_update_metadata, created))
+        return Error.NONE, ""
+
+
+def offsets_handler(coordinator: ScriptedCoordinator, authorizer: Any = ALLOW_ALL) -> AddOffsetsToTxnHandler:
+    cache = cache_of(topics={"__consumer_offsets": {0: (1, [1])}})
+    return AddOffsetsToTxnHandler(coordinator, Groups(), cache, authorizer, Creation())
 
 
 @pytest.mark.parametrize("version", range(4))
@@ -70,7 +111,7 @@ def test_a_client_needs_write_on_the_transactional_id() -> None:
 def test_earlier_versions_do_not_have_producer_fenced(version: int, code: Error) -> None:
     assert add(ScriptedCoordinator(Error.PRODUCER_FENCED), version, {"t": [0]}) == {"t": [code]}
     body = AddOffsetsToTxnRequest(transactional_id="tx", group_id="g")
-    handler = AddOffsetsToTxnHandler(ScriptedCoordinator(Error.PRODUCER_FENCED), Groups(), ALLOW_ALL)
+    handler = offsets_handler(ScriptedCoordinator(Error.PRODUCER_FENCED))
     assert response_to(handler, request_of(body, version)).error_code == code
 
 
@@ -127,11 +168,6 @@ def test_the_versions_of_brokers_are_not_for_clients() -> None:
     assert response.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
 
 
-class Groups(GroupCoordinator):
-    def __init__(self) -> None:
-        self._partition_count = 50
-
-
 def test_offsets_add_the_partition_of_the_group() -> None:
     coordinator = ScriptedCoordinator()
     body = AddOffsetsToTxnRequest(transactional_id="tx", producer_id=7, producer_epoch=3, group_id="g")
@@ -142,6 +178,26 @@ def test_offsets_add_the_partition_of_the_group() -> None:
         (None, Error.NONE),
     ):
         authorizer = acl(*(right for index, right in enumerate(rights) if index != missing))
-        handler = AddOffsetsToTxnHandler(coordinator, Groups(), authorizer)
+        handler = offsets_handler(coordinator, authorizer)
         assert response_to(handler, request_of(body, 4)).error_code == code
     assert coordinator.calls == [("tx", (7, 3), [TopicPartition("__consumer_offsets", ord("g") % 50)], 0)]
+
+
+def test_offsets_of_a_cluster_without_their_topic_create_it() -> None:
+    coordinator, cache = ScriptedCoordinator(), cache_of()
+    creation = Creation(cache)
+    handler = AddOffsetsToTxnHandler(coordinator, Groups(), cache, ALLOW_ALL, creation)
+    body = AddOffsetsToTxnRequest(transactional_id="tx", producer_id=7, producer_epoch=3, group_id="g")
+    for _ in range(2):
+        assert response_to(handler, request_of(body, 4)).error_code == Error.NONE
+    assert creation.topics == ["__consumer_offsets"]
+    assert [partitions[0].topic for _, _, partitions, _ in coordinator.calls] == ["__consumer_offsets"] * 2
+
+
+def test_offsets_are_not_added_while_their_topic_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(add_partitions_to_txn, "_TOPIC_TIMEOUT_S", 0)
+    coordinator = ScriptedCoordinator()
+    handler = AddOffsetsToTxnHandler(coordinator, Groups(), cache_of(), ALLOW_ALL, Creation())
+    body = AddOffsetsToTxnRequest(transactional_id="tx", producer_id=7, producer_epoch=3, group_id="g")
+    assert response_to(handler, request_of(body, 4)).error_code == Error.COORDINATOR_NOT_AVAILABLE
+    assert coordinator.calls == []

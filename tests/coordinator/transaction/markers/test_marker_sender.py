@@ -19,6 +19,7 @@ from signalbox.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from signalbox.protocol.messages.write_txn_markers import WriteTxnMarkersResponse as Response
 
 pytestmark = pytest.mark.spec("D5")
+STATE_PARTITION = 5  # of `markers_of`
 
 
 class Channels:
@@ -175,6 +176,45 @@ def test_the_partitions_of_deleted_topics_need_no_markers() -> None:
     bench.send(P0)
     bench.sender.topics_deleted(["u", "t"])
     assert (bench.written, bench.sender.left) == (["orders"], 0)
+
+
+@pytest.mark.parametrize("missing", [P0, TopicPartition("t", 7)])
+def test_a_partition_whose_topic_was_deleted_before_is_given_up_at_once(missing: TopicPartition) -> None:
+    bench = SenderBench()
+    bench.sender.elected(STATE_PARTITION)
+    bench.leaders[missing] = None
+    bench.sender.topics_deleted(["t"])
+    bench.send(missing, P1)
+    assert (bench.in_flight(), bench.sender.left) == ([(2, [("t", [1])])], 1)  # P1 is in the metadata again
+    bench.respond()
+    assert bench.written == ["orders"]
+
+
+@pytest.mark.parametrize("deletions", [["t"], ["t", "u"], ["u"], []])
+def test_deletions_before_the_election_prove_nothing(deletions: list[str]) -> None:
+    bench = SenderBench()
+    bench.sender.topics_deleted(deletions)
+    bench.sender.elected(STATE_PARTITION)
+    bench.sender.topics_deleted(["v"])
+    bench.leaders[P0] = None
+    bench.send(P0)
+    bench.pass_ms(marker_sender.GONE_AFTER_MS - 1)
+    assert bench.written == []
+    bench.leaders[P0] = 1
+    bench.pass_ms(MAX_RETRY_AFTER_MS)
+    assert bench.in_flight() == [(1, [("t", [0])])]
+
+
+def test_only_the_last_deleted_topics_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marker_sender, "MAX_DELETED_TOPICS", 2)
+    for later, written in ((["u", "u"], ["orders"]), (["u", "v"], [])):
+        bench = SenderBench()
+        bench.sender.elected(STATE_PARTITION)
+        for topic in ("t", *later):
+            bench.sender.topics_deleted([topic])
+        bench.leaders[P0] = None
+        bench.send(P0)
+        assert bench.written == written
 
 
 def test_another_coordinator_stops_the_markers() -> None:

@@ -56,6 +56,7 @@ def _marker(what: str, topic: str = "t7", partition: int = 1, **more: Any) -> Qu
 
 
 _ANOTHER: dict[str, Any] = {"name": "nowhere", "topic_id": NO_SUCH_ID}
+_EMPTY: dict[str, Any] = {"name": "t2", "topic_id": "$t2"}
 _KEYED: dict[str, Any] = {"name": "compacted7", "topic_id": "$compacted"}
 
 RECORDS = (
@@ -76,6 +77,12 @@ RECORDS = (
     _produce("an empty set of records", records=b""),
     _produce("an old message format", records=_MAGIC_1),
     _produce("a key for a compacted topic", topic=_KEYED),
+    _Q(ApiKey.METADATA, "a topic without records", {"topics": [{"name": "t2"}]}, (12,), {"t2": "topics.0.topic_id"}),
+    _produce("a delete horizon, which only the cleaner sets", records="$batch with a delete horizon", topic=_EMPTY),
+    _offsets("the greatest timestamp of a batch with a delete horizon", -3, "t2", versions=(7, 11)),
+    _produce("no timestamp", 1, "$untimed batch", topic=_EMPTY),
+    _offsets("the greatest timestamp where there is none", -3, "t2", 1, versions=(7, 11)),
+    _offsets("by a time where there is none", 1, "t2", 1),
     _Q(ApiKey.PRODUCE, "nothing", {"acks": -1, "timeout_ms": 5_000, "topic_data": []}),
     _fetch("from the start"),
     _fetch("from the end", offset=6),

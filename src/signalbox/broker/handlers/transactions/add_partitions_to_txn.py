@@ -3,7 +3,9 @@
 Clients need WRITE on the transactional id, WRITE on each topic, and READ on the group. If one partition is rejected, no
 partition is added: the others have OPERATION_NOT_ATTEMPTED. From version 4 on AddPartitionsToTxn is sent by brokers
 only, which need CLUSTER_ACTION: it has many transactions, each of which is added to or, with VerifyOnly, only verified.
-AddOffsetsToTxn adds the partition of `__consumer_offsets` that has the group.
+AddOffsetsToTxn adds the partition of `__consumer_offsets` that has the group. As FindCoordinator does, it has the topic
+created if it is missing: the coordinator would else wait for metadata that has the partition before it ends the
+transaction.
 Version note: PRODUCER_FENCED is INVALID_PRODUCER_EPOCH before version 2.
 """
 
@@ -11,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 
-from signalbox.broker.api_request import ApiRequest, HandlerResult
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, as_future
 from signalbox.broker.authorization.authorization import (
     allowed_names,
     require_group,
     require_transactional_id,
 )
 from signalbox.broker.authorization.cluster_action import require_cluster_action
+from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.common.cooperative_task import yielding
 from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import OFFSETS_TOPIC
@@ -33,6 +36,7 @@ from signalbox.security.authorizer import Authorizer
 
 _BATCHED_FROM = 4
 _PRODUCER_FENCED_FROM = 2
+_TOPIC_TIMEOUT_S = 5.0  # from its creation to this broker's metadata
 _BUMPING_CLIENT, _CLIENT = 2, 0  # transaction versions: only producers of version 2 leave the addition to brokers
 
 _Transaction = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
@@ -126,15 +130,36 @@ class AddPartitionsToTxnHandler:
 
 
 class AddOffsetsToTxnHandler:
-    def __init__(self, transactions: TransactionCoordinator, groups: GroupCoordinator, authorizer: Authorizer) -> None:
+    def __init__(
+        self,
+        transactions: TransactionCoordinator,
+        groups: GroupCoordinator,
+        cache: MetadataCache,
+        authorizer: Authorizer,
+        creation: TopicCreator,
+    ) -> None:
         self._transactions = transactions
         self._groups = groups
+        self._cache = cache
         self._authorizer = authorizer
+        self._creation = creation
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
         body: AddOffsetsToTxnRequest = request.body
         require_transactional_id(self._authorizer, request.context, AclOperation.WRITE, body.transactional_id)
         require_group(self._authorizer, request.context, AclOperation.READ, body.group_id)
+        if OFFSETS_TOPIC not in self._cache.image.topics:
+            return self._add_to_new_topic(request)
+        return self._add(request)
+
+    async def _add_to_new_topic(self, request: ApiRequest) -> FinalResponse:
+        await self._creation.create(OFFSETS_TOPIC, None)
+        if not await self._cache.wait_until(lambda image: OFFSETS_TOPIC in image.topics, _TOPIC_TIMEOUT_S):
+            return AddOffsetsToTxnResponse(error_code=Error.COORDINATOR_NOT_AVAILABLE)
+        return await as_future(self._add(request))
+
+    def _add(self, request: ApiRequest) -> Promise[AddOffsetsToTxnResponse]:
+        body: AddOffsetsToTxnRequest = request.body
         partition = TopicPartition(OFFSETS_TOPIC, self._groups.partition_for(body.group_id))
         added = self._transactions.add_partitions(
             body.transactional_id, (body.producer_id, body.producer_epoch), [partition], _CLIENT

@@ -7,8 +7,9 @@ transactional ids, since each has one prepared transaction at most. What fails i
 without limit but with a delay that grows (`TransactionMarkers.next_delay_ms`), until the coordinator resigns the
 partition of `__transaction_state`.
 
-A partition that the metadata does not have is given up at once when its topic is deleted, and otherwise only after
-GONE_AFTER_MS: the metadata of a broker that has just started may be older than the partition.
+A partition that the metadata does not have is given up at once if this broker has seen its topic be deleted while it
+coordinated the transaction, and otherwise only after GONE_AFTER_MS: the metadata of a broker that has just started, or
+has just become the coordinator, may be older than the partition. Its transaction would stay open there.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 MAX_PARTITIONS = 1_000
 GONE_AFTER_MS = 30_000
+MAX_DELETED_TOPICS = 10_000  # whose names are kept
 LATER_MS = 60_000  # after an error that only an administrator or the end of the partition resolves
 
 OnMarkersResponse = Callable[[WriteTxnMarkersResponse | Exception], None]
@@ -72,6 +74,9 @@ class MarkerSender:
         self._in_flight: set[_Connection] = set()
         self._timed_out: set[TopicPartition] = set()
         self._missing_since: dict[TopicPartition, float] = {}
+        self._deletions = 0
+        self._deleted: dict[str, int] = {}  # topics, each with the number of its deletion
+        self._elected: dict[int, int] = {}  # state partitions, each with the number of the last deletion before it
         self._without_leader = 0
 
     def send(self, markers: TransactionMarkers) -> None:
@@ -83,14 +88,26 @@ class MarkerSender:
         self._route(markers, markers.left)
         self._flush()
 
+    def elected(self, state_partition: int) -> None:
+        """The coordinator leads this partition of `__transaction_state`, and will load it: deletions before now say
+        nothing of its transactions, whose topics may be newer than this broker's metadata."""
+        self._elected[state_partition] = self._deletions
+
     def remove(self, state_partition: int) -> None:
         """The coordinator resigned this partition of `__transaction_state`: its successor sends the markers."""
+        self._elected.pop(state_partition, None)
         for markers in [row for row in self._unfinished if row.state_partition == state_partition]:
             self._stop(markers)
 
     def topics_deleted(self, topics: Iterable[str]) -> None:
         """Partitions of these topics need no markers any more."""
         names = set(topics)
+        for name in names:
+            self._deletions += 1
+            self._deleted.pop(name, None)
+            self._deleted[name] = self._deletions
+        while len(self._deleted) > MAX_DELETED_TOPICS:
+            del self._deleted[next(iter(self._deleted))]
         for markers in list(self._unfinished):
             self._written(markers, [partition for partition in markers.left if partition.topic in names])
         self._timed_out = {partition for partition in self._timed_out if partition.topic not in names}
@@ -130,7 +147,7 @@ class MarkerSender:
             leader = self._leader_of(partition)
             if leader is not None:
                 self._missing_since.pop(partition, None)
-            if leader is None and self._is_gone(partition):
+            if leader is None and (self._was_deleted(markers, partition) or self._is_gone(partition)):
                 gone.add(partition)
             elif leader is None or leader < 0:
                 waiting.add(partition)
@@ -143,6 +160,10 @@ class MarkerSender:
         if gone:
             logger.info("Transaction markers not written (partitions=%s): the partitions do not exist", sorted(gone))
             self._written(markers, gone)
+
+    def _was_deleted(self, markers: TransactionMarkers, partition: TopicPartition) -> bool:
+        elected = self._elected.get(markers.state_partition, self._deletions)
+        return self._deleted.get(partition.topic, 0) > elected
 
     def _is_gone(self, partition: TopicPartition) -> bool:
         now = self._deadlines.clock.monotonic()

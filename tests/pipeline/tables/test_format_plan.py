@@ -81,7 +81,7 @@ def test_an_id_that_the_registry_has_by_the_repeat_of_a_batch_adds_no_record_twi
         if event.step == Step.TABLE_COMMITTED:
             raise KilledError
 
-    formats = {"value_format": "avro", "schema_registry": registry}
+    formats: dict[str, Any] = {"value_format": "avro", "schema_registry": registry}
     with pytest.raises((KilledError, PipelineError)):
         run(engine, warehouse, topics, topic, listener=kill, **formats)
     assert client.register_schema(f"{topic}-other", Schema(json.dumps(late), "AVRO")) == first + 1

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -68,6 +68,19 @@ def spark_options(conf: list[str] | None, ui: bool) -> Mapping[str, str]:
     """Spark's settings of --conf and --ui."""
     settings = {"spark.ui.enabled": "true"} if ui else {}
     return {**settings, **connect.pairs(conf, "--conf")}
+
+
+def spark_fields(
+    profile: str, commit: str, master: str, memory: str, conf: list[str] | None, ui: bool
+) -> dict[str, Any]:
+    """The fields of RunOptions that say how Spark runs."""
+    return {
+        "profile": profile,
+        "commit": commit,
+        "master": master,
+        "memory": memory,
+        "spark_options": spark_options(conf, ui),
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from signalbox.cli.connect import draw_within, fail, pairs, terminal_width
+from signalbox.cli.connect import draw_within, fail, pairs, tell, terminal_width
 from signalbox.cli.local_cluster.cluster_folder import AlreadyRuns, claim, default_folder, rotate_logs
 from signalbox.cli.local_cluster.cluster_ports import Ports
 from signalbox.cli.local_cluster.cluster_start import cause_first, create_topics, parse_topic
 from signalbox.cli.local_cluster.detached import Detached, detach
 from signalbox.cli.shell.listing import Listing
+from signalbox.cli.shell.shared_options import shared
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.testing.broker_logins import names_own_security
 from signalbox.testing.control.drill_relays import KIT, DrillRelays
@@ -147,7 +148,7 @@ def _run(
     relays: DrillRelays | None,
 ) -> None:
     """Run the cluster until Ctrl-C or SIGTERM, or until no node is left."""
-    console = Console()
+    console = Console(stderr=shared().as_json)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     stack = ExitStack()  # relays end after the brokers: a controlled shutdown moves leaders, and clients follow
     try:
@@ -162,7 +163,7 @@ def _run(
         _show(cluster, errors, console, background)
         if relays is not None:
             _say_drill(cluster, relays, console)
-        _ready(background)
+        _ready(background, 1 if errors else 0)
         _watch(cluster, console)
     except ClusterFailed as failure:
         cause, *rest = cause_first(str(failure))
@@ -187,12 +188,15 @@ def _open(relays: DrillRelays, stack: ExitStack) -> None:
 
 
 def _show(cluster: ProcessCluster, errors: list[str], console: Console, background: Detached | None) -> None:
+    for error in errors:
+        console.print(error, style="red", markup=False, highlight=False, soft_wrap=True)
+    if shared().as_json:
+        tell(_document(cluster), "")
+        return
     width = terminal_width() if background is None else background.width
     if cluster.controllers:
         draw_within(_controllers(cluster), width)
     draw_within(_overview(cluster), width)
-    for error in errors:
-        console.print(error, style="red", markup=False, highlight=False, soft_wrap=True)
     stop = f"signalbox down --data {cluster.folder}" if background is not None else "Ctrl-C"
     console.print(f"bootstrap.servers=[bold]{cluster.bootstrap()}[/bold]   {stop} stops the cluster", soft_wrap=True)
 
@@ -203,10 +207,10 @@ def _say_drill(cluster: ProcessCluster, relays: DrillRelays, console: Console) -
     console.print(f"past all faults (listener {KIT}): {relays.kit_bootstrap}", soft_wrap=True)
 
 
-def _ready(background: Detached | None) -> None:
+def _ready(background: Detached | None, code: int) -> None:
     sys.stdout.flush()
     if background is not None:
-        background.ready()
+        background.ready(code)
 
 
 def _notes(cluster: ProcessCluster, own_security: list[str]) -> Iterator[str]:
@@ -223,6 +227,16 @@ def _notes(cluster: ProcessCluster, own_security: list[str]) -> Iterator[str]:
             "Traffic between brokers is not secured by up: an edited server.properties has no logins for it. Delete it "
             "to have all generated with them."
         )
+
+
+def _document(cluster: ProcessCluster) -> dict[str, object]:
+    """What `--json` prints: the addresses that clients, operators and scripts need."""
+    nodes = Listing("node", "role", "listeners", "metrics", "process")
+    for node in cluster.nodes.values():
+        assert node.process is not None
+        role = "controller" if node.node_id in cluster.controllers else "broker"
+        nodes.add(node.node_id, role, node.ready["listeners"], _metrics_address(node) or None, node.process.pid)
+    return {"folder": str(cluster.folder), "bootstrap_servers": cluster.bootstrap(), "nodes": nodes}
 
 
 def _overview(cluster: ProcessCluster) -> Listing:

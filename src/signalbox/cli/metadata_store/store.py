@@ -10,10 +10,11 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from signalbox.cli.connect import errors, fail, say
+from signalbox.cli.connect import errors, fail, say, tell
 from signalbox.cli.metadata_store.store_accept import accept_older_command
 from signalbox.cli.metadata_store.store_format import format_
 from signalbox.configuration.config_file import ConfigFileError, read_config_file
+from signalbox.metadata.backup.store_copy import CopyReport
 from signalbox.server.store import store_tools
 
 T = TypeVar("T")
@@ -34,8 +35,7 @@ def copy(source: From, target: To, config: Config = None, dry_run: DryRun = Fals
     """Copy the metadata of a stopped cluster to another store. Run it again after an interruption."""
     with _Bar() as bar:
         report = _run(store_tools.copy(source, target, _given(config), bar.show, dry_run))
-    what = "would be written" if dry_run else "written, and compared entry by entry"
-    say(f"cluster {report.cluster_id}: {report.entries} entries, {report.to_write} {what}")
+    _tell_written(report, dry_run)
     if not dry_run:
         say(f"now set signalbox.metadata.store={target} for every broker and start them")
 
@@ -45,7 +45,8 @@ def backup(
     source: From, file: Annotated[Path, typer.Argument(help="Output file; must not exist.")], config: Config = None
 ) -> None:
     """Back up a store, online or offline. The file may contain credentials: protect it like a password."""
-    say(f"{file}: {_run(store_tools.back_up(source, file, _given(config)))} entries")
+    entries = _run(store_tools.back_up(source, file, _given(config)))
+    tell({"file": str(file), "entries": entries}, f"{file}: {entries} entries")
 
 
 @app.command("restore")
@@ -62,8 +63,15 @@ def restore(
         fail(f"{file} cannot be read: {error.strerror}")
     with _Bar() as bar:
         report = _run(store_tools.restore(content, target, _given(config), bar.show, dry_run), file)
+    _tell_written(report, dry_run)
+
+
+def _tell_written(report: CopyReport, dry_run: bool) -> None:
     what = "would be written" if dry_run else "written, and compared entry by entry"
-    say(f"cluster {report.cluster_id}: {report.entries} entries, {report.to_write} {what}")
+    tell(
+        {"cluster_id": report.cluster_id, "entries": report.entries, "to_write": report.to_write, "dry_run": dry_run},
+        f"cluster {report.cluster_id}: {report.entries} entries, {report.to_write} {what}",
+    )
 
 
 class _Bar:

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import fail, say
+from signalbox.cli.connect import fail, say, tell
+from signalbox.cli.shell.shared_options import shared
 
 
 def accept_older_command(
@@ -30,11 +31,15 @@ def accept_older_command(
     for broker in loaded:
         if broker is None:
             raise typer.Exit(2)
+    notes: list[str] = []
     for broker in loaded:
         assert broker is not None
         try:
             lines = asyncio.run(accept_older(broker, dry_run))
         except ACCEPT_ERRORS as error:
             fail(str(error))
-        for line in lines:
+        notes += lines
+        for line in lines if not shared().as_json else ():
             say(line)
+    if shared().as_json:
+        tell({"dry_run": dry_run, "notes": notes}, "")

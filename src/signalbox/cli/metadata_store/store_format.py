@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import fail, say
+from signalbox.cli.connect import fail, tell
 from signalbox.common.config.start_error import StartError
 from signalbox.security.sasl.scram_argument import BadScramArgument, parse_scram_argument
 
@@ -53,8 +53,7 @@ def format_(
         lines = asyncio.run(format_storage(loaded, users))
     except (NotFormatted, StartError) as error:
         fail(str(error))
-    for line in lines:
-        say(line)
+    tell({"config": str(config), "notes": lines}, "\n".join(lines))
 
 
 def _texts(arguments: list[str]) -> Iterator[tuple[str, str]]:

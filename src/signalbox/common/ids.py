@@ -27,6 +27,7 @@ MAX_RANGES = 40  # a line stays readable; the partitions that are left out are c
 FORWARDING_ID_TAG = 10_590  # far above the tags that Kafka assigns one by one; after KIP-590
 _FORWARDING_ID = Struct(">iqqq")
 UNKNOWN_CONTROLLER_EPOCH = -1
+PROBE_NODE_ID = 0x7FFF_FFFE  # no node has it: a node that compares identities rejects it
 
 
 class TopicPartition(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -16,9 +15,10 @@ from typing import Annotated
 import typer
 
 from signalbox.cli.connect import console, errors, fail, say
+from signalbox.cli.shell.client_file import read_client_file
 from signalbox.cli.shell.shared_options import shared
 from signalbox.client.failures import ConfigRejected
-from signalbox.common.config.properties_file import parse_properties
+from signalbox.common.config.properties_file import Properties
 from signalbox.doctor.checks.all_checks import find
 from signalbox.doctor.compare import compare, latest
 from signalbox.doctor.finding import Finding, Severity, codes, exit_status
@@ -113,24 +113,18 @@ def _places(bootstrap: list[str], configs: list[Path]) -> tuple[list[str], list[
 def _listeners(bootstrap: list[str], configs: list[Path], limits: Limits) -> list[ExaminedListener]:
     if len(configs) > 1 and len(configs) != len(bootstrap):
         fail(f"{len(configs)} --command-config for {len(bootstrap)} BOOTSTRAP: give one, or one for each", code=_USAGE)
-    properties = [_properties(path) for path in configs] or [{}]
+    properties = [read_client_file(str(path)) for path in configs] or [Properties("")]
     if len(properties) == 1:
         properties *= len(bootstrap)
     listeners: list[ExaminedListener] = []
     for text, values in zip(bootstrap, properties, strict=True):
         same = sum(1 for listener in listeners if listener.text.partition(" ")[0] == text)
         try:
-            listeners.append(ExaminedListener.of(text, values, limits, f"{text} ({same + 1})" if same else text))
+            name = f"{text} ({same + 1})" if same else text
+            listeners.append(ExaminedListener.of(text, values.values, limits, name, values.where))
         except (ConfigRejected, ValueError) as error:
             fail(str(error), code=_USAGE)
     return listeners
-
-
-def _properties(path: Path) -> Mapping[str, str]:
-    try:
-        return parse_properties(path.read_text(encoding="utf-8"), str(path)).values
-    except (OSError, ValueError) as error:
-        fail(f"{path} cannot be read: {error}", code=_USAGE)
 
 
 def _earlier(path: Path) -> Examination:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from signalbox.cli.connect import client_properties, console, fail, say
+from signalbox.cli.pipeline_runs.reachable import reject_unreachable
 from signalbox.cli.pipeline_runs.run_options import (
     Conf,
     Interval,
@@ -146,6 +147,7 @@ def _selection(names: list[str], pattern: str | None, table: str | None) -> comm
 def _write_tables(
     options: commands.TablesOptions, selection: commands.TopicSelection, *, as_json: bool, metrics_port: int | None
 ) -> None:
+    reject_unreachable(options)
     try:
         with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
             if selection.is_one:
@@ -197,6 +199,7 @@ def backfill(
         starting=position_of("starting", starting_offsets, starting_timestamp) or "earliest",
         ending=position_of("ending", ending_offsets, ending_timestamp),
     )
+    reject_unreachable(options)
     try:
         with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
             result = commands.run_backfill(options, listener=report.listener, say=report.say)
@@ -249,6 +252,7 @@ def audit(
         broker_principals=tuple(broker_principal or ()),
         public_listeners=tuple(public_listener or ()),
     )
+    reject_unreachable(options)
     try:
         with reported_run(as_json=figures, metrics_port=metrics_port) as report:
             result = commands.run_audit(options, listener=report.listener, say=report.say)

@@ -9,7 +9,6 @@ time would be its import.
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from shutil import get_terminal_size
@@ -71,6 +70,8 @@ def ask_with(
 def run_client(work: Callable[[ClusterClient], Awaitable[T]], timeout_ms: int = TIMEOUT_MS) -> T:
     """Returns the result of `work` with a client that is started. A failure ends the command with its likely reason;
     so does a client that cannot connect at all, without waiting for the deadline."""
+    import asyncio
+
     from signalbox.cli.shell.first_contact import watched
     from signalbox.client.cluster_client import ClusterClient
     from signalbox.client.failures import ClientFailure, ConfigRejected

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from signalbox.cli.connect import client_properties, console, fail, say
-from signalbox.cli.pipeline_runs.reachable import reject_unreachable
 from signalbox.cli.pipeline_runs.run_options import (
     Conf,
     Interval,
@@ -17,6 +16,7 @@ from signalbox.cli.pipeline_runs.run_options import (
     MetricsPort,
     Ui,
     position_of,
+    reject_unreachable,
     reported_run,
     seconds_of,
     spark_options,

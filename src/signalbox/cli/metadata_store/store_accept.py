@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +23,8 @@ def accept_older_command(
     All brokers must be stopped. Leader epochs and the controller epoch are raised above all that the brokers have seen;
     topics that have folders but no entry are listed, and their folders are kept.
     """
+    import asyncio
+
     from signalbox.server.store.older_store import ACCEPT_ERRORS, accept_older
     from signalbox.wiring.serve import load_config
 

@@ -28,7 +28,8 @@ sub-command: `signalbox -b kafka1:9092 topic list` and `signalbox topic list -b 
 
 Commands that start or check brokers, or work on files, do not have `-b`, `--command-config` and `--profile`; an
 option that a command does not have is an error, also before its name. A
-result goes to standard output, as a table in a terminal or a pipe, or as one JSON document with `--json`; notes
+result goes to standard output, as a table in a terminal or a pipe, or as one JSON document with `--json`; `--once`
+of `planes` and `forwarding` prints tab-separated lines, whose columns stay, for scripts. Notes
 and errors go to standard error. Exit codes: 0 done, 1 rejected or failed, 2 the command line or a file is wrong,
 130 interrupted.
 

@@ -14,7 +14,7 @@ from signalbox.cli.metadata_store.store_accept import accept_older_command
 from signalbox.cli.metadata_store.store_format import format_
 
 if TYPE_CHECKING:
-    from signalbox.metadata.backup.store_copy import CopyReport
+    from signalbox.server.store.store_tools import CopyReport
 
 T = TypeVar("T")
 _SETTING = "sqlite:<file> or zookeeper:<host:port,...>[/chroot]"

@@ -107,6 +107,13 @@ def test_what_counts_as_a_path_that_exists(path: str, exists: bool) -> None:
     assert _exists(path) is exists
 
 
+@pytest.mark.parametrize("page", [_ROOT / "README.md", *_DOCS.glob("first-hour-*.md")], ids=lambda page: page.name)
+def test_commands_are_those_of_install(page: Path) -> None:
+    """A reader of *Install* has no `.venv`."""
+    blocks = re.findall(r"^```\w*\n.*?^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert [block for block in blocks if ".venv/" in block] == []
+
+
 @pytest.mark.parametrize("page", _PAGES, ids=lambda page: str(page.relative_to(_ROOT)))
 def test_no_conflict_of_a_merge_is_left(page: Path) -> None:
     assert re.findall(r"^(?:<{7} |={7}$|>{7} ).*", page.read_text(encoding="utf-8"), re.MULTILINE) == []

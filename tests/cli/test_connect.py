@@ -41,15 +41,15 @@ def test_one_rejection_among_many_is_printed_and_sets_the_exit_code(capsys: pyte
     assert "[b]: it is there" in captured.err
 
 
-@pytest.mark.parametrize("bootstrap", ["127.0.0.1:1", "nonsense", "", "127.0.0.1:port"])
-def test_a_refused_connection(
-    bootstrap: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("bootstrap", "code"), [("127.0.0.1:1", 1), ("nonsense", 2), ("", 2), ("127.0.0.1:port", 2)])
+def test_a_refused_connection_and_a_wrong_address(
+    bootstrap: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(BOOTSTRAP, bootstrap)
     with pytest.raises(typer.Exit) as ended:
         ask(lambda admin: admin.describe_cluster(), timeout_ms=200)
     captured = capsys.readouterr()
-    assert (ended.value.exit_code, captured.out) == (1, "")
+    assert (ended.value.exit_code, captured.out) == (code, "")
     assert captured.err.strip()
 
 
@@ -70,8 +70,8 @@ def test_a_table_that_is_piped_is_as_wide_as_it_needs_to_be(
     ("text", "code", "says"),
     [
         (None, 2, "client.properties cannot be read"),
-        ("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n", 1, "sasl.jaas.config"),
-        ("security.protocol=NOTHING\n", 1, "security.protocol"),
+        ("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n", 2, "sasl.jaas.config"),
+        ("security.protocol=NOTHING\n", 2, "client.properties:1: security.protocol"),
     ],
 )
 def test_how_to_log_in_is_read_from_a_file(

@@ -30,6 +30,22 @@ def test_a_healthy_cluster_in_every_form(run: Any, cluster: Cluster, tmp_path: P
     assert not any("__consumer_offsets" in str(topic) for topic in topics), "the doctor creates nothing"
 
 
+def test_the_address_of_all_commands_counts_without_an_argument(run: Any, cluster: Cluster, tmp_path: Path) -> None:
+    assert run("doctor").stdout.splitlines()[-1].endswith(": all right"), "of the environment"
+    assert run("doctor", "127.0.0.1:1").exit_code == 1, "an argument counts more than the environment"
+    for arguments in (("-b", cluster.bootstrap_servers, "doctor"), ("doctor", "-b", cluster.bootstrap_servers)):
+        result = run(*arguments, bootstrap="127.0.0.1:1")
+        assert result.exit_code == 0, result.output
+    config = tmp_path / "tls.properties"
+    config.write_text("security.protocol=SSL\n")
+    assert "TLS_MISSING" in run("--command-config", str(config), "doctor").stdout
+
+
+def test_json_before_and_after_the_command(run: Any) -> None:
+    for arguments in (("--json", "doctor"), ("doctor", "--json")):
+        assert json.loads(run(*arguments).stdout)["status"] == 0
+
+
 def test_json_is_read_by_compare(run: Any, cluster: Cluster, tmp_path: Path) -> None:
     first = run("doctor", cluster.bootstrap_servers, "--json")
     report = json.loads(first.stdout)
@@ -114,7 +130,7 @@ def test_explain_prints_the_page_of_a_code(run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ([], "BOOTSTRAP is missing"),
+        (["-b", "a:1", "b:1"], "give one of them"),
         (["no-port"], "is not host:port"),
         (["a:1", "--command-config", "missing.properties"], "missing.properties cannot be read"),
         (["a:1", "b:1", "c:1", "--command-config", "x", "--command-config", "y"], "one for each"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from signalbox.cli.forwarding import forwarding_state
+from signalbox.cli.forwarding import cells_of, forwarding_state
 from signalbox.testing.cluster import Cluster
 from tests.cli.ctrl_c import watched_until_ctrl_c
 
@@ -29,10 +30,11 @@ signalbox_broker_forwardingmanager_forwardingfailures_total{error="REQUEST_TIMED
 def test_rates_are_of_the_time_between_two_looks() -> None:
     before, after = forwarding_state("b", _PAGE % (-1, 10, 6)), forwarding_state("b", _PAGE % (2, 30, 16))
     object.__setattr__(after, "taken_at", before.taken_at + 2.0)
-    assert before.cells(None) == ("b", "-", "0", "0", "10", "0.0", "0", "4", "0")
-    assert after.cells(before) == ("b", "2", "0", "0", "30", "10.0", "0", "4", "0")
-    assert list(before.client_cells(None)) == [("b", "admin", "6", "-")]
-    assert list(after.client_cells(before)) == [("b", "admin", "16", "5.0")]
+    assert before.values(None) == ("b", None, 0, 0, 10, 0.0, 0, 4, 0)
+    assert after.values(before) == ("b", 2, 0, 0, 30, 10.0, 0, 4, 0)
+    assert list(before.client_values(None)) == [("b", "admin", 6, None)]
+    assert list(after.client_values(before)) == [("b", "admin", 16, 5.0)]
+    assert cells_of(before.values(None)) == ["b", "-", "0", "0", "10", "0.0", "0", "4", "0"]
     assert after.failures == {"REQUEST_TIMED_OUT": 4}
 
 
@@ -62,6 +64,12 @@ def test_once_is_four_tables_for_scripts(run: Any, measured: Cluster) -> None:
     assert brokers[0][1] in {str(node_id) for node_id in measured.nodes}
     software = tables["software"][1:]
     assert any(row[0].startswith("signalbox") for row in software), "brokers are clients of each other"
+
+
+def test_json_has_numbers(run: Any, measured: Cluster) -> None:
+    tables = json.loads(run("forwarding", *pages_of(measured), "--json").stdout)
+    assert {type(value) for row in tables["broker"] for name, value in row.items() if name != "broker"} == {int, float}
+    assert all(type(row["connections"]) is int for row in tables["software"])
 
 
 def test_the_live_view_ends_by_ctrl_c(measured: Cluster) -> None:

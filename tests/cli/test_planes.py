@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -51,6 +52,16 @@ def test_once_is_a_line_a_listener_for_scripts(run: Any, measured: Cluster) -> N
     assert int(control["requests"]) >= 2
     assert float(control["queue ms"]) >= 0
     assert 0 <= int(control["idle"].removesuffix("%")) <= 100
+
+
+@pytest.mark.spec("C7")
+def test_json_has_numbers(run: Any, measured: Cluster) -> None:
+    page = page_of(measured)
+    rows = json.loads(run("planes", f"{page},{page}", "--json").stdout)
+    assert [row["broker"] for row in rows] == [page] * 6, "commas and blanks separate addresses"
+    names = {"broker", "plane", "listener", "queue_ms", "idle"}
+    assert all(type(value) is int for row in rows for name, value in row.items() if name not in names)
+    assert all(0 <= row["idle"] <= 1 for row in rows)
 
 
 @pytest.mark.spec("C7")

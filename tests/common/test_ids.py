@@ -11,6 +11,7 @@ from signalbox.common.ids import (
     decode_forwarding_id,
     new_uuid,
     numbers_by_topic,
+    partition_count,
     partition_list,
     uuid_bytes,
     uuid_text,
@@ -48,6 +49,7 @@ def of(topic: str, *numbers: int) -> list[TopicPartition]:
 def test_consecutive_partitions_become_ranges() -> None:
     assert partition_list(of("b", 7, 0, 1, 2) + of("a", 3)) == "a-3 b-0..2,7"
     assert partition_list([]) == ""
+    assert [partition_count(of("a", *numbers)) for numbers in ([1], [1, 2])] == ["1 partition", "2 partitions"]
 
 
 def test_a_long_list_is_cut_and_the_rest_counted() -> None:

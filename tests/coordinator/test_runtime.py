@@ -403,5 +403,5 @@ async def test_partitions_that_come_and_go_together_are_one_line_of_log(caplog: 
     desk.runtime.on_resigned(2, 6)
     await until_true(lambda: len(caplog.records) == 2)
     became, resigned = caplog.messages
-    assert became == "Became coordinator for 3 partitions of __consumer_offsets: [0, 1, 2]"
-    assert resigned == "Resigned as coordinator for 1 partition of __consumer_offsets: [2]"
+    assert became == "Became coordinator for 3 partitions: __consumer_offsets-0..2"
+    assert resigned == "Resigned as coordinator for 1 partition: __consumer_offsets-2"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from signalbox.protocol import own_tags
+from signalbox.protocol.messages.describe_cluster import DescribeClusterResponse
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 
@@ -30,6 +31,14 @@ def test_defaults_are_not_sent() -> None:
     assert (about.unknown_tags, own_tags.offline_reason(about)) == (None, "")
     own_tags.put_offline_reason(about, "broker 1 waits")
     assert own_tags.offline_reason(about) == "broker 1 waits"
+
+
+def test_the_active_controller() -> None:
+    response = DescribeClusterResponse(cluster_id="c")
+    own_tags.put_active_controller(response, -1)
+    assert (response.unknown_tags, own_tags.active_controller(response)) == (None, -1)
+    own_tags.put_active_controller(response, 3)
+    assert own_tags.active_controller(DescribeClusterResponse.decode(response.encode(1), 1)) == 3
 
 
 def test_invalid_values_are_not_encoded() -> None:

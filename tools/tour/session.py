@@ -141,7 +141,7 @@ class Session:
             copy.write_text(self._moved(copy.read_text(encoding="utf-8")), encoding="utf-8")
 
     def _moved(self, text: str) -> str:
-        return _TMP.sub(f"{self._folder}/tmp/", text).replace(".venv/bin/", "")
+        return _TMP.sub(f"{self._folder}/tmp/", text)
 
     def _shown(self, printed: str) -> str:
         return printed.replace(f"{self._folder}/tmp/", "/tmp/").replace(f"{self._folder}/home", "~")

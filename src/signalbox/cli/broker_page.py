@@ -9,15 +9,20 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import typer
-from prometheus_client.parser import text_string_to_metric_families
 
 from signalbox.cli.connect import fail
 from signalbox.transport.socket_address import reject_self_connection
 
 _TIMEOUT_S = 10.0
 
+
+def _separated(texts: list[str]) -> list[str]:
+    return [address for text in texts for address in text.split(",") if address]
+
+
 Addresses = Annotated[
-    list[str], typer.Argument(help="host:port of metrics pages (signalbox.metrics.http.port), one a broker.")
+    list[str],
+    typer.Argument(callback=_separated, help="host:port of metrics pages (signalbox.metrics.http.port), one a broker."),
 ]
 
 
@@ -57,6 +62,8 @@ class BrokerPage:
     """The samples of a page. Ends the command if the page is not a broker's."""
 
     def __init__(self, broker: str, page: str) -> None:
+        from prometheus_client.parser import text_string_to_metric_families
+
         self._samples: dict[str, list[tuple[Mapping[str, str], float]]] = {}
         for family in text_string_to_metric_families(page):
             for sample in family.samples:

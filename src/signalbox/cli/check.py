@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signalbox.cli.connect import errors, say, show, tell
+from signalbox.cli import connect
+from signalbox.cli.connect import say, show, tell
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import shared
-from signalbox.configuration.check.files import CheckedFile, Findings, check_files
-from signalbox.configuration.check.listener_summary import ListenerSummary
+
+if TYPE_CHECKING:
+    from signalbox.configuration.check.files import CheckedFile, Findings
+    from signalbox.configuration.check.listener_summary import ListenerSummary
 
 _COLUMNS: Mapping[str, Callable[[ListenerSummary], str]] = {
     "listener": lambda row: row.name,
@@ -36,6 +39,8 @@ def check(
     override: Annotated[list[str] | None, typer.Option(help="key=value, overrides each file; can be repeated.")] = None,
 ) -> None:
     """Validate brokers' configurations without starting a broker."""
+    from signalbox.configuration.check.files import check_files
+
     findings = check_files(properties, override or [])
     summary = _summary(findings, len(properties))
     code = 2 if findings.unreadable else 1 if findings.faults else 0
@@ -47,9 +52,9 @@ def check(
     for warning in findings.warnings:
         say(f"warning: {warning}")
     for line in (*findings.unreadable, *findings.faults):
-        errors.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
+        connect.errors.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
     if code:
-        errors.print(summary, style="red", markup=False, highlight=False)
+        connect.errors.print(summary, style="red", markup=False, highlight=False)
         raise typer.Exit(code)
     say(summary)
 

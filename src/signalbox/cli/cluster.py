@@ -17,7 +17,7 @@ app = typer.Typer(help="The cluster: id, brokers, controller, health.", no_args_
 def describe() -> None:
     """Describe cluster id, controller, brokers, and partitions that are under-replicated or offline.
 
-    The controller is the one that a broker names to clients: behind forwarding any broker may be named.
+    The controller is the node that decides changes. Apache Kafka does not name it to clients: any broker forwards.
     """
     health = ask_with(HealthAdmin, read_health)
     brokers, troubled = _brokers(health), _troubled(health)
@@ -26,9 +26,10 @@ def describe() -> None:
         tell({**facts, "brokers": brokers, "partitions": health.partitions, "troubled_partitions": troubled}, "")
         return
     show(brokers)
+    controller = "not named (any broker forwards)" if health.controller_id is None else health.controller_id
     say(
         f"{health.state}: {health.partitions} partitions, {len(health.under_replicated)} under-replicated,"
-        f" {len(health.offline)} offline; controller {health.controller_id}"
+        f" {len(health.offline)} offline; controller {controller}"
     )
     if troubled.rows:
         show(troubled)

@@ -9,15 +9,14 @@ time would be its import.
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
+from signalbox.cli.shell.client_file import read_client_file
 from signalbox.cli.shell.listing import Listing, json_text
 from signalbox.cli.shell.shared_options import COMMAND_CONFIG, shared
 
@@ -71,17 +70,17 @@ def ask_with(
 def run_client(work: Callable[[ClusterClient], Awaitable[T]], timeout_ms: int = TIMEOUT_MS) -> T:
     """Returns the result of `work` with a client that is started. A failure ends the command with its likely reason;
     so does a client that cannot connect at all, without waiting for the deadline."""
+    import asyncio
+
     from signalbox.cli.shell.first_contact import watched
     from signalbox.client.cluster_client import ClusterClient
-    from signalbox.client.failures import ClientFailure
+    from signalbox.client.failures import ClientFailure, ConfigRejected
     from signalbox.protocol.error_table import KafkaError
 
-    settings: ClientSettings | None = None
+    settings = client_settings(timeout_ms)
 
     async def run() -> T:
-        async with ClusterClient(client_settings(timeout_ms)) as client:
-            nonlocal settings
-            settings = client.settings
+        async with ClusterClient(settings) as client:
             return await watched(client, work(client))
 
     try:
@@ -89,25 +88,19 @@ def run_client(work: Callable[[ClusterClient], Awaitable[T]], timeout_ms: int = 
     except (KafkaError, ClientFailure, ValueError) as error:
         from signalbox.cli.shell.connect_hints import explained
 
-        fail(explained(error, settings, shared().bootstrap))
+        fail(explained(error, settings, shared().bootstrap), code=2 if isinstance(error, ConfigRejected) else 1)
 
 
 def client_properties() -> dict[str, str]:
     """The properties of the file of --command-config; an unreadable file ends the command."""
     location = shared().config_file
-    if not location:
-        return {}
-    from signalbox.common.config.properties_file import parse_properties
-
-    try:
-        return dict(parse_properties(Path(location).read_text(encoding="utf-8"), location).values)
-    except (OSError, ValueError) as error:
-        fail(f"{location} cannot be read: {error}", code=2)
+    return dict(read_client_file(location).values) if location else {}
 
 
 def client_settings(timeout_ms: int = TIMEOUT_MS) -> ClientSettings:
-    """The settings of the client that the shared options describe. ConfigRejected, ValueError."""
+    """The settings of the client that the shared options describe; wrong ones end the command."""
     from signalbox.client.client_settings import ClientSettings
+    from signalbox.client.failures import ConfigRejected
 
     defaults = {
         "client.id": "signalbox-cli",
@@ -116,7 +109,15 @@ def client_settings(timeout_ms: int = TIMEOUT_MS) -> ClientSettings:
         "topic.metadata.propagation.max.ms": str(NEW_TOPIC_MS),
     }
     properties = {**defaults, **client_properties(), "bootstrap.servers": shared().bootstrap}
-    return ClientSettings.from_properties(properties)
+    try:
+        return ClientSettings.from_properties(properties, _origin_of_key)
+    except ConfigRejected as error:
+        fail(str(error), code=2)
+
+
+def _origin_of_key(key: str) -> str:
+    location = shared().config_file
+    return "" if not location or key == "bootstrap.servers" else read_client_file(location).where(key)
 
 
 def say(line: str) -> None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import COMMAND_CONFIG, console, errors, fail, say
+from signalbox.cli.connect import console, errors, fail, say
+from signalbox.cli.shell.client_file import read_client_file
 from signalbox.cli.shell.shared_options import shared
 from signalbox.client.failures import ConfigRejected
-from signalbox.common.config.properties_file import parse_properties
+from signalbox.common.config.properties_file import Properties
 from signalbox.doctor.checks.all_checks import find
 from signalbox.doctor.compare import compare, latest
 from signalbox.doctor.finding import Finding, Severity, codes, exit_status
@@ -38,13 +39,15 @@ _RED = ("  !!", "error:")
 def doctor(
     bootstrap: Annotated[
         list[str] | None,
-        typer.Argument(metavar="BOOTSTRAP...", help="host:port,... of one listener; several listeners are compared."),
+        typer.Argument(
+            metavar="BOOTSTRAP...",
+            help="host:port,... of one listener, in place of -b; several listeners are compared.",
+        ),
     ] = None,
     command_config: Annotated[
         list[Path] | None,
         typer.Option(help="Client properties file; one for all BOOTSTRAP, or one for each in the same order."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     junit: Annotated[Path | None, typer.Option(help="Write the report as JUnit XML to this file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write the report as an HTML page to this file.")] = None,
     other: Annotated[
@@ -62,14 +65,8 @@ def doctor(
     if explain is not None:
         _explain(explain)
         return
-    configs = command_config or _config_of_environment()
-    if not bootstrap and (profile := shared().used_profile()):
-        bootstrap = [profile.bootstrap]
-        configs = command_config or ([Path(profile.command_config)] if profile.command_config else [])
-    if not bootstrap:
-        fail("BOOTSTRAP is missing: host:port of a bootstrap server", code=_USAGE)
     limits = Limits(timeout_ms=max(1, int(timeout * 1000)))
-    listeners = _listeners(bootstrap, configs, limits)
+    listeners = _listeners(*_places(bootstrap or [], command_config or []), limits)
     for path in (junit, html):
         _require_place(path)
     before = _earlier(other) if other is not None else None
@@ -79,7 +76,7 @@ def doctor(
             examination = asyncio.run(examine(listeners, limits))
             findings = find(examination) + (compare(before, examination) if before is not None else [])
             statuses.add(exit_status(findings))
-            _print(examination, findings, as_json)
+            _print(examination, findings, shared().as_json)
             statuses |= {
                 _write(junit, junit_report(examination, findings)),
                 _write(html, html_report(examination, findings)),
@@ -100,32 +97,34 @@ def _explain(code: str) -> None:
     say(page_of(row).rstrip())
 
 
-def _config_of_environment() -> list[Path]:
-    location = os.environ.get(COMMAND_CONFIG)
-    return [Path(location)] if location else []
+def _places(bootstrap: list[str], configs: list[Path]) -> tuple[list[str], list[Path]]:
+    """The listeners to examine, and their files: the arguments, else what all commands share."""
+    options = shared()
+    if not bootstrap:
+        bootstrap = [options.bootstrap]
+    elif options.bootstrap_server is not None:
+        fail("BOOTSTRAP and --bootstrap-server name listeners: give one of them", code=_USAGE)
+    else:
+        options = replace(options, bootstrap_server=bootstrap[0])  # the login of a default profile is not for it
+    location = options.config_file
+    return bootstrap, configs or ([Path(location)] if location else [])
 
 
 def _listeners(bootstrap: list[str], configs: list[Path], limits: Limits) -> list[ExaminedListener]:
     if len(configs) > 1 and len(configs) != len(bootstrap):
         fail(f"{len(configs)} --command-config for {len(bootstrap)} BOOTSTRAP: give one, or one for each", code=_USAGE)
-    properties = [_properties(path) for path in configs] or [{}]
+    properties = [read_client_file(str(path)) for path in configs] or [Properties("")]
     if len(properties) == 1:
         properties *= len(bootstrap)
     listeners: list[ExaminedListener] = []
     for text, values in zip(bootstrap, properties, strict=True):
         same = sum(1 for listener in listeners if listener.text.partition(" ")[0] == text)
         try:
-            listeners.append(ExaminedListener.of(text, values, limits, f"{text} ({same + 1})" if same else text))
+            name = f"{text} ({same + 1})" if same else text
+            listeners.append(ExaminedListener.of(text, values.values, limits, name, values.where))
         except (ConfigRejected, ValueError) as error:
             fail(str(error), code=_USAGE)
     return listeners
-
-
-def _properties(path: Path) -> Mapping[str, str]:
-    try:
-        return parse_properties(path.read_text(encoding="utf-8"), str(path)).values
-    except (OSError, ValueError) as error:
-        fail(f"{path} cannot be read: {error}", code=_USAGE)
 
 
 def _earlier(path: Path) -> Examination:

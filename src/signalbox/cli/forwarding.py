@@ -12,17 +12,18 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Group
-from rich.live import Live
-from rich.table import Table
 
+from signalbox.cli import connect
 from signalbox.cli.broker_page import Addresses, BrokerPage, page_of
-from signalbox.cli.connect import console, tell
+from signalbox.cli.connect import tell
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import shared
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _MANAGER = "kafka_server_forwardingmanager_"
 _OWN = "signalbox_broker_forwardingmanager_"
@@ -30,6 +31,7 @@ _FORWARDED = "kafka_server_requestmetrics_numrequestsforwardingtocontroller_tota
 _SOFTWARE = "kafka_server_socket_server_metrics_connections"
 _RETRIES = "signalbox_client_controllerchannel_retries_total"
 _NO_CONTROLLER = -1
+Row = tuple[Any, ...]
 _COLUMNS = {
     "broker": (
         "broker", "controller", "in flight", "clients waiting", "redirected", "per second", "retried",
@@ -58,21 +60,21 @@ class ForwardingState:
     failures: Counter[str] = field(default_factory=Counter)
     software: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
-    def cells(self, before: ForwardingState | None) -> tuple[str, ...]:
-        """The broker's row; `before` is its state at the last refresh."""
+    def values(self, before: ForwardingState | None) -> Row:
+        """The broker's row; `before` is its state at the last refresh. None: it knows no controller."""
         rate = self.rate if before is None else (self.redirected - before.redirected) / self._seconds_since(before)
-        controller = "-" if self.controller_id == _NO_CONTROLLER else str(self.controller_id)
+        controller = None if self.controller_id == _NO_CONTROLLER else self.controller_id
         figures = (self.in_flight, self.clients_waiting, self.redirected)
         trouble = (self.retries, self.failures.total(), self.not_authorized)
-        return (self.broker, controller, *map(str, figures), f"{rate:.1f}", *map(str, trouble))
+        return (self.broker, controller, *figures, rate, *trouble)
 
-    def client_cells(self, before: ForwardingState | None) -> Iterator[tuple[str, ...]]:
-        """The clients' rows, the clients with the most requests first."""
+    def client_values(self, before: ForwardingState | None) -> Iterator[Row]:
+        """The clients' rows, the clients with the most requests first. None: there is no rate yet."""
         for client, count in self.clients.most_common():
-            recent = "-"
+            recent = None
             if before is not None:
-                recent = f"{(count - before.clients[client]) / self._seconds_since(before):.1f}"
-            yield self.broker, client, str(count), recent
+                recent = (count - before.clients[client]) / self._seconds_since(before)
+            yield self.broker, client, count, recent
 
     def _seconds_since(self, before: ForwardingState) -> float:
         return max(self.taken_at - before.taken_at, 1e-3)
@@ -90,11 +92,14 @@ def forwarding(
     if once:
         for kind, rows in _tables(_read_states(addresses), {}):
             for row in ([*_COLUMNS[kind]], *rows):
-                typer.echo("\t".join([kind, *row]))
+                typer.echo("\t".join([kind, *cells_of(row)]))
         return
+    from rich.console import Group
+    from rich.live import Live
+
     before: dict[str, ForwardingState] = {}
     try:
-        with Live(console=console, auto_refresh=False) as view:
+        with Live(console=connect.console, auto_refresh=False) as view:
             while True:
                 states = _read_states(addresses)
                 view.update(Group(*(_drawn(kind, rows) for kind, rows in _tables(states, before))), refresh=True)
@@ -108,32 +113,37 @@ def _read_states(addresses: Sequence[str]) -> list[ForwardingState]:
     return [forwarding_state(address, page_of(address)) for address in addresses]
 
 
-def _tables(
-    states: Sequence[ForwardingState], before: dict[str, ForwardingState]
-) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    yield "broker", [state.cells(before.get(state.broker)) for state in states]
-    yield "client", [row for state in states for row in state.client_cells(before.get(state.broker))]
+def _tables(states: Sequence[ForwardingState], before: dict[str, ForwardingState]) -> Iterator[tuple[str, list[Row]]]:
+    yield "broker", [state.values(before.get(state.broker)) for state in states]
+    yield "client", [row for state in states for row in state.client_values(before.get(state.broker))]
     yield (
         "failure",
-        [(state.broker, error, str(count)) for state in states for error, count in state.failures.most_common()],
+        [(state.broker, error, count) for state in states for error, count in state.failures.most_common()],
     )
     software = sum((state.software for state in states), Counter[tuple[str, str, str]]())
-    yield "software", [(*row, str(count)) for row, count in sorted(software.items())]
+    yield "software", [(*row, count) for row, count in sorted(software.items())]
 
 
-def _listing(kind: str, rows: Sequence[tuple[str, ...]]) -> Listing:
+def cells_of(row: Sequence[Any]) -> list[str]:
+    """A row as texts: rates with one digit, `-` for what is not known."""
+    return ["-" if cell is None else f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row]
+
+
+def _listing(kind: str, rows: Sequence[Row]) -> Listing:
     listing = Listing(*_COLUMNS[kind])
     for row in rows:
         listing.add(*row)
     return listing
 
 
-def _drawn(kind: str, rows: Sequence[tuple[str, ...]]) -> Table:
+def _drawn(kind: str, rows: Sequence[Row]) -> Table:
+    from rich.table import Table
+
     table = Table()
     for column in _COLUMNS[kind]:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*cells_of(row))
     return table
 
 
@@ -151,7 +161,7 @@ def forwarding_state(broker: str, page: str) -> ForwardingState:
         in_flight=int(samples.read(_OWN + "requestsforwardinginflight")),
         clients_waiting=count("num_client_forwarding_to_controller_count"),
         redirected=count("num_messages_redirected_count"),
-        rate=samples.read(_MANAGER + "num_messages_redirected_rate"),
+        rate=float(samples.read(_MANAGER + "num_messages_redirected_rate")),
         retries=int(samples.read(_RETRIES, channel="forwarding")),
         not_authorized=count("request_forwarding_to_controller_authorization_fail_count"),
         clients=Counter({labels["clientId"]: int(value) for labels, value in samples.all(_FORWARDED)}),

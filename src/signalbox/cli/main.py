@@ -7,24 +7,23 @@ instead of a file, a full disk, permissions) ends any command with one line, too
 from __future__ import annotations
 
 import gc
-import os
 from typing import Any
 
 import typer
 
 from signalbox.cli.shell.lazy_commands import HELP_NAMES, Commands, CommandTable, LazyCommand
-from signalbox.cli.shell.shared_options import COMMAND_CONFIG, LOCAL, OUTPUT, shared
+from signalbox.cli.shell.shared_options import LOCAL, OUTPUT, reject_unshared
 
 _Row = LazyCommand
 
 COMMANDS = (
     _Row("start", "start:start", "Start one broker in the foreground.", LOCAL),
     _Row("check", "check:check", "Validate brokers' configurations without starting a broker.", OUTPUT),
-    _Row("up", "up:up", "Start a cluster on this host; Ctrl-C or `down` stops it.", LOCAL),
-    _Row("down", "local_cluster.down:down", "Stop the cluster that `up` runs in a folder.", LOCAL),
+    _Row("up", "up:up", "Start a cluster on this host; Ctrl-C or `down` stops it.", OUTPUT),
+    _Row("down", "local_cluster.down:down", "Stop the cluster that `up` runs in a folder.", OUTPUT),
     _Row("drill", "drill.drill:app", "Faults of the cluster of `up --drill`: apply, list, clear.", OUTPUT),
     _Row("demo", "demo.run:demo", "Show the main use case on real data, with checks in each step.", LOCAL),
-    _Row("doctor", "doctor:doctor", "Examine which node responds at every address of a Kafka cluster.", LOCAL),
+    _Row("doctor", "doctor:doctor", "Examine which node responds at every address of a Kafka cluster."),
     _Row("planes", "planes:planes", "Show planes and listeners live: queues, idle ratio, errors.", OUTPUT),
     _Row("forwarding", "forwarding:forwarding", "Show forwarded requests and connected client software.", OUTPUT),
     _Row("produce", "records.produce:produce", "Produce a record per line of standard input or of a file."),
@@ -37,8 +36,10 @@ COMMANDS = (
     _Row("user", "user:app", "SCRAM users: list, set, delete."),
     _Row("token", "token:app", "Delegation tokens: create, renew, expire, describe."),
     _Row("cluster", "cluster:app", "The cluster: id, brokers, controller, health."),
-    _Row("storage", "metadata_store.store_format:storage", "Alias of `store format`, as in Kafka.", LOCAL, hidden=True),
-    _Row("store", "metadata_store.store:app", "The metadata store: format, copy, back up, restore, accept.", LOCAL),
+    _Row(
+        "storage", "metadata_store.store_format:storage", "Alias of `store format`, as in Kafka.", OUTPUT, hidden=True
+    ),
+    _Row("store", "metadata_store.store:app", "The metadata store: format, copy, back up, restore, accept.", OUTPUT),
     _Row("pipeline", "pipeline:app", "Write topics and the audit trail to Delta tables with Spark."),
     _Row("quota", "admin.quota:app", "Client quotas: describe, alter."),
     _Row("log-dirs", "admin.log_dirs:log_dirs", "Log directories of brokers, with sizes of replicas."),
@@ -73,10 +74,8 @@ app = typer.Typer(
 @app.callback()
 def options(context: typer.Context) -> None:
     """A Kafka-wire-compatible broker cluster built around request routing."""
-    options = shared()
-    location = options.config_file if options.profile else options.command_config
-    if location is not None and context.invoked_subcommand == "doctor":
-        os.environ[COMMAND_CONFIG] = location  # the doctor has an option of this name of its own, and reads this one
+    if context.invoked_subcommand is not None:
+        reject_unshared(context.invoked_subcommand, AllCommands.table.rows[context.invoked_subcommand].shares)
 
 
 def run() -> Any:

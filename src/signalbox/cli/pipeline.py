@@ -17,6 +17,7 @@ from signalbox.cli.pipeline_runs.run_options import (
     MetricsPort,
     Ui,
     position_of,
+    reject_unreachable,
     reported_run,
     seconds_of,
     spark_fields,
@@ -146,6 +147,7 @@ def _selection(names: list[str], pattern: str | None, table: str | None) -> comm
 def _write_tables(
     options: commands.TablesOptions, selection: commands.TopicSelection, *, as_json: bool, metrics_port: int | None
 ) -> None:
+    reject_unreachable(options)
     try:
         with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
             if selection.is_one:
@@ -198,6 +200,7 @@ def backfill(
         ending=position_of("ending", ending_offsets, ending_timestamp),
         fail_on_data_loss=fail_on_data_loss,
     )
+    reject_unreachable(options)
     try:
         with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
             result = commands.run_backfill(options, listener=report.listener, say=report.say)
@@ -248,6 +251,7 @@ def audit(
         broker_principals=tuple(broker_principal or ()),
         public_listeners=tuple(public_listener or ()),
     )
+    reject_unreachable(options)
     try:
         with reported_run(as_json=figures, metrics_port=metrics_port) as report:
             result = commands.run_audit(options, listener=report.listener, say=report.say)

@@ -9,14 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.live import Live
-from rich.table import Table
 
+from signalbox.cli import connect
 from signalbox.cli.broker_page import Addresses, BrokerPage, page_of
-from signalbox.cli.connect import console, show
+from signalbox.cli.connect import show
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import shared
 
@@ -42,15 +41,22 @@ class ListenerState:
     rejected: int
     expired: int
 
-    def cells(self, before: ListenerState | None) -> tuple[str, ...]:
-        """The row of the table; `before` is the state of the same listener at the last refresh."""
+    def values(self, before: ListenerState | None = None) -> tuple[Any, ...]:
+        """The row with numbers: `idle` is a share, and there is no mean time (None) without requests. `before` is the
+        state of the same listener at the last refresh."""
         queue_ms, requests = self.queue_ms, self.requests
         if before is not None:
             queue_ms, requests = queue_ms - before.queue_ms, requests - before.requests
         name = f"{self.listener} (forced)" if self.forced else self.listener
-        mean = f"{queue_ms / requests:.3f}" if requests else "-"
-        figures = (self.connections, self.queued, mean, f"{self.idle:.0%}", self.requests, self.rejected, self.expired)
-        return (self.broker, self.plane, name, *map(str, figures))
+        mean = queue_ms / requests if requests else None
+        figures = (self.connections, self.queued, mean, self.idle, self.requests, self.rejected, self.expired)
+        return (self.broker, self.plane, name, *figures)
+
+    def cells(self, before: ListenerState | None) -> tuple[str, ...]:
+        """The row of the table."""
+        *names, connections, queued, mean, idle, requests, rejected, expired = self.values(before)
+        mean_text = "-" if mean is None else f"{mean:.3f}"
+        return (*names, *map(str, (connections, queued, mean_text, f"{idle:.0%}", requests, rejected, expired)))
 
 
 def planes(
@@ -62,7 +68,7 @@ def planes(
     if shared().as_json:
         listing = Listing(*_COLUMNS)
         for state in _read_states(addresses):
-            listing.add(*state.cells(None))
+            listing.add(*state.values())
         show(listing)
         return
     if once:
@@ -70,9 +76,12 @@ def planes(
         for state in _read_states(addresses):
             typer.echo("\t".join(state.cells(None)))
         return
+    from rich.live import Live
+    from rich.table import Table
+
     before: dict[tuple[str, str], ListenerState] = {}
     try:
-        with Live(console=console, auto_refresh=False) as view:
+        with Live(console=connect.console, auto_refresh=False) as view:
             while True:
                 states = list(_read_states(addresses))
                 table = Table()

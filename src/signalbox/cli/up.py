@@ -1,36 +1,14 @@
 """`signalbox up`: a whole cluster on this host with the embedded store. Ctrl-C, or `signalbox down`, is a controlled
-shutdown of all nodes."""
+shutdown of all nodes. Here are its options; `local_cluster/cluster_run.py` runs the cluster."""
 
 from __future__ import annotations
 
-import os
-import select
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from signalbox.cli.connect import draw_within, fail, pairs, terminal_width
-from signalbox.cli.local_cluster.cluster_folder import AlreadyRuns, claim, default_folder, rotate_logs
-from signalbox.cli.local_cluster.cluster_ports import Ports
-from signalbox.cli.local_cluster.cluster_start import cause_first, create_topics, parse_topic
-from signalbox.cli.local_cluster.detached import Detached, detach
-from signalbox.cli.shell.listing import Listing
-from signalbox.client.admin_apis.topic_admin import NewTopic
-from signalbox.testing.broker_logins import names_own_security
-from signalbox.testing.control.drill_relays import KIT, DrillRelays
-from signalbox.testing.process_cluster import FIRST_CONTROLLER_ID, BrokerProcess, ClusterFailed, ProcessCluster
-
-_PROTOCOLS = "listener.security.protocol.map"
-_OF_UP = {
-    "signalbox.advertised.check": "warn",
-    "group.initial.rebalance.delay.ms": "0",  # the first member of a group does not wait for others
-}
+_MOST_BROKERS = 100  # higher ids are those of dedicated controllers
 
 
 def up(
@@ -41,7 +19,7 @@ def up(
             help="Folder of the cluster: metadata store, a folder per node (default: ~/.local/share/signalbox/up).",
         ),
     ] = None,
-    brokers: Annotated[int, typer.Option(min=1, max=FIRST_CONTROLLER_ID - 1, help="Number of brokers.")] = 3,
+    brokers: Annotated[int, typer.Option(min=1, max=_MOST_BROKERS, help="Number of brokers.")] = 3,
     controllers: Annotated[
         int, typer.Option(min=0, help="Number of dedicated controllers; 0: a broker is the controller.")
     ] = 0,
@@ -80,196 +58,19 @@ def up(
 
     Example: signalbox up --brokers 1 --topic flights:6 --detach
     """
-    overrides = pairs(override, "--override")
-    try:
-        topics = [parse_topic(text) for text in topic or []]
-    except ValueError as error:
-        fail(str(error), code=2)
-    folder = (data or default_folder()).absolute()
-    if drill:
-        overrides = _for_relays(overrides, advertised_host)
-    ports = Ports.of(port, brokers, controllers, drill)
-    cluster = _cluster(folder, ports, overrides, advertised_host)
-    properties = {node_id: broker.properties_file for node_id, broker in cluster.brokers.items()}
-    relays = DrillRelays(folder, ports.relayed(), properties) if drill else None
-    background = detach(folder / "up.log") if detached and _made(folder) else None
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(claim(folder))
-        except AlreadyRuns as error:
-            fail(str(error))
-        except OSError as error:
-            fail(f"{error.filename} cannot be written: {error.strerror}")
-        _run(cluster, topics, names_own_security(overrides), background, relays)
+    from signalbox.cli.connect import pairs
+    from signalbox.cli.local_cluster.cluster_run import ClusterPlan, run_cluster
 
-
-def _cluster(folder: Path, ports: Ports, overrides: dict[str, str], advertised_host: str | None) -> ProcessCluster:
-    cluster = ProcessCluster(
-        folder,
-        ports.brokers,
-        first_port=ports.first,
-        overrides={**_OF_UP, **overrides},
-        controllers=ports.controllers,
-        secured=not names_own_security(overrides),
+    run_cluster(
+        ClusterPlan(
+            folder=data,
+            brokers=brokers,
+            controllers=controllers,
+            port=port,
+            topics=topic or [],
+            advertised_host=advertised_host,
+            detached=detached,
+            drill=drill,
+            overrides=pairs(override, "--override"),
+        )
     )
-    for node_id in cluster.nodes:
-        cluster.configure(node_id, ports.of_node(node_id, advertised_host, overrides))
-    if ports.drill:
-        cluster.more_listeners = {KIT: "PLAINTEXT"}
-    return cluster
-
-
-def _for_relays(overrides: dict[str, str], advertised_host: str | None) -> dict[str, str]:
-    """The overrides of a cluster with relays. What users set for themselves and a drill sets, too, ends the command."""
-    if advertised_host is not None:
-        fail("--drill has relays on this host only: leave out --advertised-host", code=2)
-    for key in ("listeners", "advertised.listeners"):
-        if key in overrides:
-            fail(f"--drill sets {key}: leave out --override {key}", code=2)
-    if _PROTOCOLS not in overrides:
-        return overrides
-    return overrides | {_PROTOCOLS: f"{overrides[_PROTOCOLS]},{KIT}:PLAINTEXT"}
-
-
-def _made(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        fail(f"{error.filename} cannot be written: {error.strerror}")
-    return True
-
-
-def _run(
-    cluster: ProcessCluster,
-    topics: list[NewTopic],
-    own_security: list[str],
-    background: Detached | None,
-    relays: DrillRelays | None,
-) -> None:
-    """Run the cluster until Ctrl-C or SIGTERM, or until no node is left."""
-    console = Console()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    stack = ExitStack()  # relays end after the brokers: a controlled shutdown moves leaders, and clients follow
-    try:
-        for note in _notes(cluster, own_security):
-            console.print(note, style="yellow", markup=False, soft_wrap=True)
-        if relays is not None:
-            _open(relays, stack)  # they read the brokers' server.properties
-        rotate_logs(node.log_file for node in cluster.nodes.values())
-        with console.status(f"starting {len(cluster.nodes)} nodes in {cluster.folder}"):
-            cluster.start()
-            errors = create_topics(cluster.bootstrap() if relays is None else relays.kit_bootstrap, topics)
-        _show(cluster, errors, console, background)
-        if relays is not None:
-            _say_drill(cluster, relays, console)
-        _ready(background)
-        _watch(cluster, console)
-    except ClusterFailed as failure:
-        cause, *rest = cause_first(str(failure))
-        console.print(cause, style="red", markup=False, highlight=False, soft_wrap=True)
-        for line in rest:
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        with console.status("controlled shutdown"):
-            cluster.stop()
-        console.print("stopped")
-    finally:
-        cluster.stop(graceful=False)  # after a second Ctrl-C no process may be left running
-        stack.close()
-
-
-def _open(relays: DrillRelays, stack: ExitStack) -> None:
-    try:
-        stack.enter_context(relays)
-    except OSError as error:
-        raise ClusterFailed(f"a relay of --drill cannot listen: {error.strerror}; --port 0 takes free ports") from error
-
-
-def _show(cluster: ProcessCluster, errors: list[str], console: Console, background: Detached | None) -> None:
-    width = terminal_width() if background is None else background.width
-    if cluster.controllers:
-        draw_within(_controllers(cluster), width)
-    draw_within(_overview(cluster), width)
-    for error in errors:
-        console.print(error, style="red", markup=False, highlight=False, soft_wrap=True)
-    stop = f"signalbox down --data {cluster.folder}" if background is not None else "Ctrl-C"
-    console.print(f"bootstrap.servers=[bold]{cluster.bootstrap()}[/bold]   {stop} stops the cluster", soft_wrap=True)
-
-
-def _say_drill(cluster: ProcessCluster, relays: DrillRelays, console: Console) -> None:
-    at = "" if cluster.folder == default_folder().absolute() else f" --data {cluster.folder}"
-    console.print(f"`signalbox drill -h` names the faults, for example: signalbox drill swap 1 2{at}", soft_wrap=True)
-    console.print(f"past all faults (listener {KIT}): {relays.kit_bootstrap}", soft_wrap=True)
-
-
-def _ready(background: Detached | None) -> None:
-    sys.stdout.flush()
-    if background is not None:
-        background.ready()
-
-
-def _notes(cluster: ProcessCluster, own_security: list[str]) -> Iterator[str]:
-    """Write the files; returns notes for the user."""
-    for file in cluster.write_files():
-        yield (
-            f"{file} was edited (or written by an older version) and is used as it is: --port and --override do "
-            "not apply to it. Delete it to have it generated again."
-        )
-    if own_security:
-        yield f"Traffic between brokers is not secured by up: --override sets {', '.join(own_security)}."
-    elif not cluster.secured:
-        yield (
-            "Traffic between brokers is not secured by up: an edited server.properties has no logins for it. Delete it "
-            "to have all generated with them."
-        )
-
-
-def _overview(cluster: ProcessCluster) -> Listing:
-    table = Listing("broker", "CLIENT", "REPLICATION", "CONTROL", "metrics", "process")
-    for broker in cluster.brokers.values():
-        assert broker.process is not None
-        listeners = broker.ready["listeners"]  # an edited server.properties may have other listeners
-        table.add(
-            broker.node_id,
-            listeners.get("CLIENT", "-"),
-            ":" + listeners.get("REPLICATION", "-").rpartition(":")[2],
-            ":" + listeners.get("CONTROL", "-").rpartition(":")[2],
-            _metrics_address(broker),
-            broker.process.pid,
-        )
-    return table
-
-
-def _controllers(cluster: ProcessCluster) -> Listing:
-    """A table apart from the brokers': clients do not connect to controllers."""
-    table = Listing("controller", "CONTROLLER", "metrics", "process")
-    for controller in cluster.controllers.values():
-        assert controller.process is not None
-        address = controller.address("CONTROLLER")
-        table.add(controller.node_id, address, _metrics_address(controller), controller.process.pid)
-    return table
-
-
-def _metrics_address(node: BrokerProcess) -> str:
-    return str(node.ready.get("metrics", "")).removeprefix("http://")
-
-
-def _watch(cluster: ProcessCluster, console: Console) -> None:
-    """Report each node that ends by itself; return when none is left."""
-    ends = select.poll()
-    watched: dict[int, BrokerProcess] = {}
-    for broker in cluster.nodes.values():
-        assert broker.process is not None
-        handle = os.pidfd_open(broker.process.pid)
-        watched[handle] = broker
-        ends.register(handle, select.POLLIN)
-    while watched:
-        for handle, _ in ends.poll():
-            broker = watched.pop(handle)
-            ends.unregister(handle)
-            os.close(handle)
-            assert broker.process is not None
-            code = broker.process.wait()
-            console.print(f"{broker.name} ended with code {code}; its log: {broker.log_file}", style="red")
-    raise typer.Exit(1)

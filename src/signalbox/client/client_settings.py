@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from signalbox.client.cluster.rebootstrap import RecoveryPolicy
@@ -42,9 +42,11 @@ class ClientSettings:
         return cls(bootstrap=parse_bootstrap_servers(bootstrap_servers), **fields)
 
     @classmethod
-    def from_properties(cls, properties: Mapping[str, str]) -> ClientSettings:
-        """Settings from Kafka's keys. ConfigRejected lists every fault at once; unknown keys are ignored, old names
-        of keys are read (`common/config/old_keys.py`)."""
+    def from_properties(
+        cls, properties: Mapping[str, str], origin: Callable[[str], str] = lambda key: ""
+    ) -> ClientSettings:
+        """Settings from Kafka's keys. ConfigRejected lists every fault at once, each with the place that `origin` gives
+        for its key; unknown keys are ignored, old names of keys are read (`common/config/old_keys.py`)."""
         properties = {current_name(key): value for key, value in properties.items()}
         values, faults = CLIENT_CONFIG.read(properties)
         if not properties.get("bootstrap.servers"):
@@ -56,7 +58,7 @@ class ClientSettings:
             security, security_faults = security_of(values)
             faults += security_faults
         if faults:
-            raise ConfigRejected("\n".join(map(str, faults)))
+            raise ConfigRejected("\n".join(str(replace(fault, origin=origin(fault.key))) for fault in faults))
         number = {name: int(value) for name, value in values.items() if isinstance(value, int)}
         return cls(
             bootstrap=parse_bootstrap_servers(str(values["bootstrap.servers"])),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from enum import StrEnum
 from struct import Struct
@@ -27,6 +27,7 @@ MAX_RANGES = 40  # a line stays readable; the partitions that are left out are c
 FORWARDING_ID_TAG = 10_590  # far above the tags that Kafka assigns one by one; after KIP-590
 _FORWARDING_ID = Struct(">iqqq")
 UNKNOWN_CONTROLLER_EPOCH = -1
+PROBE_NODE_ID = 0x7FFF_FFFE  # no node has it: a node that compares identities rejects it
 
 
 class TopicPartition(NamedTuple):
@@ -89,6 +90,11 @@ def partition_list(partitions: Iterable[TopicPartition]) -> str:
     text = " ".join(f"{topic}-{','.join(numbers)}" for topic, numbers in pieces.items())
     left = sum(last - first + 1 for _, first, last in ranges[MAX_RANGES:])
     return f"{text} and {left} more" if left else text
+
+
+def partition_count(partitions: Sized) -> str:
+    """`1 partition`, `2 partitions`."""
+    return f"{len(partitions)} partition{'' if len(partitions) == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)

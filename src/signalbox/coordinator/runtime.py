@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
-from signalbox.common.ids import TopicPartition
+from signalbox.common.ids import TopicPartition, partition_count, partition_list
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.common.waiting.promise import Promise, gather
@@ -139,8 +139,8 @@ class CoordinatorRuntime(Generic[S]):
         self._log_handle = None
         for what, partitions in (("Resigned as", self._resigned_partitions), ("Became", self._loaded_partitions)):
             if partitions:
-                count = f"{len(partitions)} partition{'' if len(partitions) == 1 else 's'}"
-                logger.info("%s coordinator for %s of %s: %s", what, count, self._log.topic, sorted(partitions))
+                names = partition_list(TopicPartition(self._log.topic, number) for number in partitions)
+                logger.info("%s coordinator for %s: %s", what, partition_count(partitions), names)
                 partitions.clear()
 
     # --- decisions

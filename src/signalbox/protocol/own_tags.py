@@ -10,6 +10,7 @@ that Kafka assigns. A reader uses the default if a tag is missing.
 | LeaderAndIsrResponse.LeaderAndIsrPartitionError | LOG_END | last leader epoch and end of the log; end -1: none |
 | UpdateMetadataRequest.UpdateMetadataPartitionState | OFFLINE_REASON | why it has no leader ("") |
 | DescribeTopicPartitionsResponse....Partition | OFFLINE_REASON | the same, for clients |
+| DescribeClusterResponse | ACTIVE_CONTROLLER | node id of the active controller (-1) |
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from typing import Protocol
 UNCLEAN_EPOCH = 10_000
 LOG_END = 10_001
 OFFLINE_REASON = 10_002
+ACTIVE_CONTROLLER = 10_003
 
+_NODE_ID = struct.Struct(">i")
 _EPOCH = struct.Struct(">i")
 _EPOCH_AND_OFFSET = struct.Struct(">iq")
 
@@ -63,6 +66,18 @@ def log_end(holder: Tagged) -> tuple[int, int] | None:
         return None
     last_leader_epoch, end_offset = _EPOCH_AND_OFFSET.unpack(data)
     return last_leader_epoch, end_offset
+
+
+def put_active_controller(holder: Tagged, node_id: int) -> None:
+    """Writes no tag for -1, the default."""
+    if node_id >= 0:
+        _put(holder, ACTIVE_CONTROLLER, _NODE_ID.pack(node_id))
+
+
+def active_controller(holder: Tagged) -> int:
+    """The node id; -1 if the tag is missing or malformed."""
+    data = _get(holder, ACTIVE_CONTROLLER)
+    return _NODE_ID.unpack(data)[0] if data is not None and len(data) == _NODE_ID.size else -1
 
 
 def put_offline_reason(holder: Tagged, reason: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 
 from signalbox.common.cooperative_task import no_yield
-from signalbox.common.ids import ZERO_UUID, TopicPartition, partition_list
+from signalbox.common.ids import ZERO_UUID, TopicPartition, partition_count, partition_list
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.follower.corrupt_logs import CorruptLogs
 from signalbox.replication.follower.fetchers import Fetchers
@@ -128,13 +128,13 @@ class RoleChanges:
         to_follow, self._to_follow = self._to_follow, {}
         elected, self._elected = self._elected, []
         if elected:
-            _log.info("Became leader of %d partitions: %s", len(elected), partition_list(elected))
+            _log.info("Became leader of %s: %s", partition_count(elected), partition_list(elected))
         for leader_id in sorted({partition.leader_id for partition in to_follow}):
             partitions = [partition.topic_partition for partition in to_follow if partition.leader_id == leader_id]
             _log.info(
-                "Became follower of broker %d for %d partitions: %s",
+                "Became follower of broker %d for %s: %s",
                 leader_id,
-                len(partitions),
+                partition_count(partitions),
                 partition_list(partitions),
             )
         self._fetchers.follow_all(to_follow)

@@ -323,7 +323,7 @@ class ProcessCluster:
         ]
 
     def _spawn(self, broker: BrokerProcess) -> IO[bytes]:
-        with broker.log_file.open("ab") as log:
+        with open(broker.log_file, "ab", opener=_private) as log:
             _lock(log, broker)
             broker.process = self.start_node([self._module, str(broker.properties_file)], log)
         assert broker.process.stdout is not None
@@ -342,6 +342,11 @@ class ProcessCluster:
                 raise ClusterFailed(f"{broker.name} {what}; the end of its log:\n{broker.tail()}")
             line += piece
         broker.ready = json.loads(line.splitlines()[-1])
+
+
+def _private(path: str, flags: int) -> int:
+    """For its owner alone, as the files beside it: a log has the names of principals and addresses of clients."""
+    return os.open(path, flags, 0o600)
 
 
 def _lock(log: IO[bytes], node: BrokerProcess) -> None:

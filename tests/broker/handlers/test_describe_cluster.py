@@ -11,6 +11,7 @@ from signalbox.broker.handlers.describe_cluster import DescribeClusterHandler
 from signalbox.broker.routing.exposed_nodes import ExposedController
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
+from signalbox.protocol.own_tags import active_controller
 from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, context, request_of, response_to
 
 
@@ -42,10 +43,17 @@ def test_endpoints_that_are_not_here(endpoint_type: int, error: Error) -> None:
     assert response.error_message
 
 
+@pytest.mark.spec("F12")
+def test_the_active_controller_needs_describe_on_the_cluster() -> None:
+    assert active_controller(ask(1)) == -1
+    assert active_controller(ask(1, include_cluster_authorized_operations=True)) == cache_of().image.controller_id
+
+
 def test_authorized_operations_need_describe_on_the_cluster() -> None:
     assert ask(1).cluster_authorized_operations == -(2**31)
     asked: dict[str, Any] = {"include_cluster_authorized_operations": True}
     assert ask(1, **asked).cluster_authorized_operations == sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
     assert ask(1, acl(("alice", "CREATE", "cluster")), **asked).cluster_authorized_operations == 0
+    assert active_controller(ask(1, acl(("alice", "CREATE", "cluster")), **asked)) == -1
     bits = ask(1, acl(("alice", "ALTER", "cluster")), **asked).cluster_authorized_operations
     assert bits == 1 << 7 | 1 << 8

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.broker.routing.misroutes import MisrouteLog
 from signalbox.common.audit_event import AuditKind
 from signalbox.common.clock import ManualClock
+from signalbox.common.ids import PROBE_NODE_ID
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from tests.broker.handler_requests import RecordingAuditSink, request_of
 
@@ -33,6 +36,24 @@ def test_each_rejection_is_counted_and_audited_and_logged_once_an_interval(caplo
     assert len(lines) == 2
     assert "client id=test, client address=10.0.0.7" in lines[0]
     assert "(suppressed 1 similar lines from this source)" in lines[1]
+
+
+@pytest.mark.spec("R8")
+def test_a_probe_is_no_misroute_and_hides_none(caplog: pytest.LogCaptureFixture) -> None:
+    registry, sink = MetricRegistry(), RecordingAuditSink()
+    misroutes = MisrouteLog(registry, sink, ManualClock())
+    request = request_of(ApiVersionsRequest(), 5)
+    with caplog.at_level(logging.INFO):
+        misroutes.rejected(request, ("mine", PROBE_NODE_ID), ("mine", 1))
+        misroutes.rejected(request, ("mine", PROBE_NODE_ID), ("mine", 1))
+        misroutes.rejected(request, ("theirs", PROBE_NODE_ID), ("mine", 1))
+    counted = {(sample.name.name, sample.tags): sample.value for sample in registry.samples()}
+    assert counted == {
+        ("IdentityProbes", (("listener", "CLIENT"),)): 2,
+        ("MisroutedConnections", (("kind", "cluster"), ("listener", "CLIENT"))): 1,
+    }
+    assert [event.expected for event in sink.events] == [f"theirs/{PROBE_NODE_ID}"]
+    assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
 
 
 @pytest.mark.spec("R3")

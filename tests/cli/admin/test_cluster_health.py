@@ -38,5 +38,10 @@ def test_a_partition_without_a_leader_is_offline() -> None:
     assert (health.state, health.under_replicated, health.offline) == ("offline", [], [TopicPartition("t", 0)])
 
 
+def test_the_controller_is_the_active_one_or_none() -> None:
+    assert health_of(ClusterDescription("c", 1, NODES), {}).controller_id is None
+    assert health_of(ClusterDescription("c", 1, NODES, 2), {}).controller_id == 2
+
+
 def test_an_empty_cluster_is_healthy() -> None:
     assert health_of(ClusterDescription("c", 1, NODES), {}).state == "healthy"

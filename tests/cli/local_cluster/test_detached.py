@@ -21,6 +21,7 @@ print("starting")
 background.ready()
 print("running", flush=True)
 """
+INCOMPLETE = READY.replace("ready()", "ready(1)")
 FAILING = """
 import sys
 from pathlib import Path
@@ -50,6 +51,11 @@ def test_the_command_ends_when_the_child_is_ready(tmp_path: Path) -> None:
     done = run(READY, log)
     assert (done.returncode, done.stdout) == (0, "starting\n")
     assert until(lambda: log.exists() and log.read_text() == "running\n")
+
+
+def test_a_child_may_be_ready_with_an_error(tmp_path: Path) -> None:
+    done = run(INCOMPLETE, tmp_path / "up.log")
+    assert (done.returncode, done.stdout) == (1, "starting\n")
 
 
 def test_a_child_that_fails_gives_its_code(tmp_path: Path) -> None:

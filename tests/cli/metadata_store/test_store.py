@@ -4,6 +4,7 @@ again."""
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,9 @@ def test_a_cluster_continues_from_its_copy_and_from_its_backup(tmp_path: Path) -
         running = store("copy", "--from", first, "--to", f"sqlite:{tmp_path / 'too-early.db'}")
         assert running.exit_code == 1
         assert "live brokers (1, 2)" in running.stderr
-        backed_up = store("backup", "--from", first, tmp_path / "backup.jsonl")
+        backed_up = store("backup", "--from", first, tmp_path / "backup.jsonl", "--json")
         assert backed_up.exit_code == 0, backed_up.stderr
+        assert json.loads(backed_up.stdout)["file"] == str(tmp_path / "backup.jsonl")
         again = store("backup", "--from", first, tmp_path / "backup.jsonl")
         assert (again.exit_code, "backup.jsonl exists already" in again.stderr) == (1, True)
     for second, arguments in (
@@ -54,6 +56,8 @@ def test_a_cluster_continues_from_its_copy_and_from_its_backup(tmp_path: Path) -
         target = f"sqlite:{tmp_path / second}"
         tried = store(*arguments, "--to", target, "--dry-run")
         assert "would be written" in tried.stdout, tried.stderr
+        counted = json.loads(store(*arguments, "--to", target, "--dry-run", "--json").stdout)
+        assert (counted["cluster_id"], counted["dry_run"]) == (cluster_id, True)
         done = store(*arguments, "--to", target)
         assert done.exit_code == 0, done.stderr
         assert f"cluster {cluster_id}:" in done.stdout

@@ -3,6 +3,7 @@ accepted: `tests/server/store/test_older_store.py`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,12 @@ def test_each_broker_has_its_line_in_the_order_of_the_command(folder: Path) -> N
     lines = done.stdout.splitlines()
     assert [line.partition(":")[0] for line in lines] == ["broker 2", "broker 1"]
     assert all("nothing to accept" in line for line in lines)
+
+
+def test_json_has_the_lines_of_all_brokers(folder: Path) -> None:
+    done = accept_older([properties(folder, 2), properties(folder, 1)], "--json")
+    document = json.loads(done.stdout)
+    assert [note.partition(":")[0] for note in document["notes"]] == ["broker 2", "broker 1"]
 
 
 def test_an_override_replaces_the_key_of_every_file(folder: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,11 @@ def test_users_are_added_once(tmp_path: Path) -> None:
     other = format_(tmp_path, "--add-scram", ADMIN.replace("SECRET", "other"))
     assert other.exit_code == 1
     assert "user admin has another SCRAM-SHA-256 credential" in other.stderr
+
+
+def test_json_has_the_lines(tmp_path: Path) -> None:
+    document = json.loads(format_(tmp_path, "--add-scram", ADMIN, "--json").stdout)
+    assert document["notes"][-1] == "user admin: SCRAM-SHA-256 added"
 
 
 def test_users_out_of_a_file(tmp_path: Path) -> None:

@@ -42,6 +42,12 @@ def test_offsets_are_within_the_log(text: str, offsets: tuple[int, int]) -> None
     assert found == dict(zip((ONE, TWO), offsets, strict=True))
 
 
+def test_an_offset_beyond_the_end_is_a_note(capsys: pytest.CaptureFixture[str]) -> None:
+    admin = cast(OffsetAdmin, cast(Any, Log()))
+    asyncio.run(start_offsets(admin, [ONE, TWO], parse_start("20")))
+    assert capsys.readouterr().err == "offset 20 is beyond the end of t-1 (0): reading from there\n"
+
+
 def test_names_of_kafka_and_times() -> None:
     assert (parse_start("earliest"), parse_start("latest")) == (Start("beginning"), Start("end"))
     assert parse_start("@1970-01-01T00:00:01") == Start("time", 1_000)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
+from signalbox.cli.main import app
 from signalbox.cli.shell.connect_hints import explained
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.connection.node import Address
@@ -19,6 +23,9 @@ from signalbox.client.failures import (
 )
 from signalbox.client.rejections import rejection_of
 from signalbox.protocol.error_table import Error
+from signalbox.testing.kafka_cluster.certificate_files import write_certificates
+from signalbox.testing.kafka_cluster.cluster_options import ClusterOptions
+from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
 
 HERE = Address("here", 9092)
 SETTINGS = ClientSettings.from_properties({"bootstrap.servers": "here:9092"})
@@ -41,10 +48,16 @@ def caused(failure: Exception, cause: Exception) -> Exception:
         ),
         (ConnectFailed(HERE, "tls", "Hostname mismatch"), "ssl.endpoint.identification.algorithm"),
         (ConnectFailed(HERE, "tls", "alert: certificate required"), "ssl.keystore.location"),
+        (
+            ConnectFailed(HERE, "api-versions", "TLS failed: the peer does not accept our certificate"),
+            "needs the issuer",
+        ),
         (ConnectFailed(HERE, "tls", "wrong version number"), "security.protocol (PLAINTEXT or SASL_PLAINTEXT)"),
         (ConnectFailed(HERE, "api-versions", "closed by the broker"), "another security.protocol than PLAINTEXT"),
-        (PeerBroke(HERE, "frame", "HTTP"), "check port and security.protocol"),
+        (PeerBroke(HERE, "frame", "the peer uses HTTP: this is not a Kafka port"), "take the port of a broker's"),
+        (PeerBroke(HERE, "frame", "a frame of 2 bytes cannot hold a response"), "check port and security.protocol"),
         (PeerBroke(HERE, "frame", "the peer uses TLS on this port"), "set security.protocol to SSL or SASL_SSL"),
+        (AuthenticationRejected(HERE, "the listener has no SASL, so no mechanism PLAIN"), "protocol to PLAINTEXT"),
         (AuthenticationRejected(HERE, "x"), "Check sasl.mechanism and the user and password"),
         (ConnectionLost(HERE, "closed by the broker"), "another security.protocol than PLAINTEXT"),
         (FurtherConnectionClosed(HERE, "api-versions", "closed", 2), "Raise max.connections.per.ip or max.connections"),
@@ -57,6 +70,20 @@ def test_the_likely_reason(failure: Exception, hint: str) -> None:
     assert text.startswith(str(failure))
     assert hint in text
     assert "Tried here:9092 with security.protocol=PLAINTEXT; time to connect 10000 ms" in text
+
+
+def test_a_broker_that_requires_a_client_certificate_says_so(tmp_path: Path) -> None:
+    """In TLS 1.3 the broker rejects the client after the client's handshake: at the first request, with an alert."""
+    trusted = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(write_certificates(tmp_path).authority)}
+    options = ClusterOptions(brokers=1, security="SSL", overrides={"ssl.client.auth": "required", **trusted})
+    with KafkaCluster(options) as cluster:
+        servers = cluster.client_config().bootstrap_servers
+        files = cluster.client_config().properties()
+        file = tmp_path / "client.properties"
+        file.write_text("\n".join(f"{key}={value}" for key, value in files.items()))
+        result = CliRunner().invoke(app, ["topic", "list", "-b", servers, "--command-config", str(file)])
+    assert result.exit_code == 1
+    assert "The listener requires a client certificate: set ssl.keystore.location." in result.stderr
 
 
 def test_the_cause_of_a_passed_deadline_counts() -> None:

@@ -31,6 +31,23 @@ def test_help_imports_no_command() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+_LARGE = {"demo", "doctor", "drill", "pipeline"}  # their modules declare options of what they run
+
+
+@pytest.mark.parametrize("name", [row.name for row in COMMANDS if row.name not in _LARGE])
+def test_the_help_of_a_command_imports_nothing_that_it_runs(name: str) -> None:
+    heavy = {
+        "rich",
+        "pydantic",
+        "cryptography",
+        "signalbox.testing.process_cluster",
+        "signalbox.configuration",
+    }
+    code = PRINT.format(heavy=heavy) + RUN.format(arguments=f"'{name}', '--help'")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -92,6 +92,21 @@ def test_the_file_may_be_named_before_and_after(tmp_path: Path) -> None:
         assert f"{missing} cannot be read" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["-b", "a:1", "check", "file"], "--bootstrap-server"),
+        (["--command-config", "f", "profiles"], "--command-config"),
+        (["--profile", "p", "down", "--data", "/nowhere"], "--profile"),
+        (["--json", "completion", "bash"], "--json"),
+    ],
+)
+def test_an_option_without_effect_is_rejected(arguments: list[str], option: str) -> None:
+    result = CliRunner().invoke(app, arguments)
+    [command] = {*arguments} & {"check", "profiles", "down", "completion"}
+    assert (result.exit_code, result.stderr) == (2, f"`{command}` has no option {option}\n")
+
+
 def test_json_everywhere(run: Any) -> None:
     run("topic", "create", "json")
     for arguments in (("--json", "topic", "list"), ("topic", "--json", "list"), ("topic", "list", "--json")):

@@ -49,7 +49,7 @@ async def exchange(page: MetricsPage, request: bytes) -> bytes:
         (b"POST /metrics HTTP/1.1\r\n\r\n", b"HTTP/1.1 404"),
         (b"GET /metrics", b""),
         (b"GET \r\n\r\n", b"HTTP/1.1 404"),
-        (b"\r\n\r\n", b"HTTP/1.1 404"),
+        (b"\r\n\r\n", b"HTTP/1.1 400"),
         (b"GET /metrics HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n", b""),
     ],
 )
@@ -57,6 +57,25 @@ def test_requests(request_: bytes, status: bytes) -> None:
     answer = asyncio.run(exchange(MetricsPage(MetricRegistry(), "127.0.0.1", 0, ImmediateScheduler()), request_))
     assert answer.startswith(status)
     assert bool(answer) == bool(status)
+
+
+@pytest.mark.parametrize("sent", [bytes.fromhex("0000001c00120003"), bytes.fromhex("160301")])
+def test_a_client_of_another_protocol_is_answered_at_once(sent: bytes) -> None:
+    """It sends no more before it has an answer, and would wait for the ten seconds of a request."""
+
+    async def answered() -> bytes:
+        page = MetricsPage(MetricRegistry(), "127.0.0.1", 0, ImmediateScheduler())
+        port = await page.start()
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(sent)
+            line = await reader.readline()
+            writer.close()
+            return line
+        finally:
+            await page.stop()
+
+    assert asyncio.run(answered()) == b"HTTP/1.1 400 Bad Request\r\n"
 
 
 def rejected_start(host: str, port: int) -> ConfigFault:

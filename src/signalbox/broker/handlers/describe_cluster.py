@@ -3,7 +3,8 @@
 Brokers without the listener are left out. Endpoint type 1 is brokers; 2 (controllers) is a known type that this
 listener does not serve. Version 2 can also list fenced brokers: here every registered broker is live, so there are
 none. The controller id is a random live broker (F12): any of them forwards. Below the gate it is the real controller,
-or -1 when the controller does not have the listener.
+or -1 when the controller does not have the listener. Beside the authorized operations, to a principal with DESCRIBE on
+the cluster, the active controller is in a tagged field of Signalbox (`protocol/own_tags.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from signalbox.broker.routing.exposed_nodes import AdvertisedController
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterResponse
+from signalbox.protocol.own_tags import put_active_controller
 from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from signalbox.security.authorizer import Authorizer
 
@@ -56,10 +58,14 @@ class DescribeClusterHandler:
             brokers=brokers,
         )
         if request.body.include_cluster_authorized_operations:
-            response.cluster_authorized_operations = self._operations(request)
+            self._add_operations(request, response)
         return response
 
-    def _operations(self, request: ApiRequest) -> int:
+    def _add_operations(self, request: ApiRequest, response: DescribeClusterResponse) -> None:
         if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE):
-            return 0
-        return operations_bit_field(self._authorizer, request.context, ResourceType.CLUSTER, CLUSTER_NAME)
+            response.cluster_authorized_operations = 0
+            return
+        response.cluster_authorized_operations = operations_bit_field(
+            self._authorizer, request.context, ResourceType.CLUSTER, CLUSTER_NAME
+        )
+        put_active_controller(response, self._cache.image.controller_id)

@@ -1,4 +1,8 @@
-"""Misroutes: counted by listener and kind, logged once per interval and source, and audited (R3)."""
+"""Misroutes: counted by listener and kind, logged once per interval and source, and audited (R3).
+
+A probe of `signalbox doctor` or of a broker asks with a node id that no node has: a node that compares identities
+rejects it. The probe reached the node that it meant, so it is counted apart, and is neither a warning nor an event.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,14 @@ import logging
 from signalbox.broker.api_request import ApiRequest
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
 from signalbox.common.clock import Clock
+from signalbox.common.ids import PROBE_NODE_ID
 from signalbox.common.log_limiter import LogLimiter
 from signalbox.common.metrics import MetricName, Metrics
 
 log = logging.getLogger(__name__)
 
 _METRIC = MetricName("signalbox.network", "SocketServer", "MisroutedConnections")
+_PROBES = MetricName("signalbox.network", "SocketServer", "IdentityProbes")
 
 Identity = tuple[str, int]
 
@@ -26,11 +32,15 @@ class MisrouteLog:
         self._metrics = metrics
         self._audit = audit
         self._limiter = LogLimiter(clock.monotonic)
+        self._probe_limiter = LogLimiter(clock.monotonic)  # a probe must not hide the line of a misroute
         self.count = 0
 
     def rejected(self, request: ApiRequest, expected: Identity, actual: Identity) -> None:
         """Record one rejection. `expected` is the identity that the client sent, `actual` the identity of this node."""
         context = request.context
+        if expected == (actual[0], PROBE_NODE_ID):
+            self._probed(request)
+            return
         kind = "cluster" if expected[0] != actual[0] else "node"
         self.count += 1
         self._metrics.counter(_METRIC, {"listener": context.listener_name, "kind": kind}).add()
@@ -53,6 +63,22 @@ class MisrouteLog:
             )
         )
         self._log(request, kind, expected, actual)
+
+    def _probed(self, request: ApiRequest) -> None:
+        context = request.context
+        self._metrics.counter(_PROBES, {"listener": context.listener_name}).add()
+        suppressed = self._probe_limiter.admit(context.listener_name, context.client_address)
+        if suppressed is None:
+            return
+        log.info(
+            "Identity probed (listener=%s, client id=%s, client address=%s, connection=%s): the node id of the probe"
+            " was rejected, as it must be%s",
+            context.listener_name,
+            _shown(request.header.client_id or ""),
+            context.client_address,
+            context.connection_id,
+            suppressed,
+        )
 
     def _log(self, request: ApiRequest, kind: str, expected: Identity, actual: Identity) -> None:
         context = request.context

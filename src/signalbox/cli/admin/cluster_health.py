@@ -29,10 +29,10 @@ class BrokerHealth:
 @dataclass(slots=True)
 class ClusterHealth:
     """`under_replicated` partitions have a leader, and fewer replicas in sync than replicas; `offline` ones have no
-    leader."""
+    leader. `controller_id` is None if the brokers do not tell which node decides: each forwards changes to it."""
 
     cluster_id: str | None
-    controller_id: int
+    controller_id: int | None
     brokers: list[BrokerHealth]
     views: dict[TopicPartition, PartitionView] = field(default_factory=dict)
     under_replicated: list[TopicPartition] = field(default_factory=list)
@@ -57,14 +57,14 @@ class HealthAdmin(ClusterAdmin, TopicAdmin):
 
 async def read_health(admin: HealthAdmin) -> ClusterHealth:
     """The health that a broker returns now."""
-    description = await admin.describe_cluster()
+    description = await admin.describe_cluster(active_controller=True)
     return health_of(description, await admin.describe_topics())
 
 
 def health_of(description: ClusterDescription, topics: dict[str, TopicView]) -> ClusterHealth:
     """Counts leaders and replicas by broker, and finds the partitions in trouble."""
     brokers = {node.node_id: BrokerHealth(node.node_id, str(node.address), node.rack) for node in description.nodes}
-    health = ClusterHealth(description.cluster_id, description.controller_id, [])
+    health = ClusterHealth(description.cluster_id, description.active_controller_id, [])
     for name, topic in topics.items():
         for number, view in topic.partitions.items():
             partition = TopicPartition(name, number)

@@ -1,7 +1,8 @@
 """`signalbox up --detach`: the cluster is started by a child process that stays when the command has ended.
 
-The child's output goes to the command's through a pipe until the cluster is ready, and then to a file. A pipe that ends
-with a zero byte says that the child is ready; without it the child has ended.
+The child's standard output goes to the command's through a pipe until the cluster is ready, and then to a file, as does
+its standard error. The last byte of the pipe says that the child is ready, and with which exit code the command ends;
+without it the child has ended.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NoReturn
 
 from signalbox.cli.connect import terminal_width
 
-_READY = b"\0"
+_READY = (b"\0", b"\1")  # by exit code
 
 
 class Detached:
@@ -23,11 +24,11 @@ class Detached:
         self._log = log
         self.width = width
 
-    def ready(self) -> None:
-        """Write further output to the file; the command sees the end of the pipe."""
+    def ready(self, code: int = 0) -> None:
+        """Write further output to the file; the command sees the end of the pipe, and ends with 0 or 1."""
         sys.stdout.flush()
         sys.stderr.flush()
-        os.write(1, _READY)
+        os.write(1, _READY[code])
         descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(descriptor, 1)
         os.dup2(descriptor, 2)
@@ -35,7 +36,7 @@ class Detached:
 
 
 def detach(log: Path) -> Detached:
-    """Returns in a child process in a session of its own. The parent copies its output, and ends with code 0 when the
+    """Returns in a child process in a session of its own. The parent copies its standard output, and ends when the
     child is ready, or with the child's code."""
     sys.stdout.flush()
     sys.stderr.flush()
@@ -50,19 +51,18 @@ def detach(log: Path) -> Detached:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(writable, 1)
-    os.dup2(writable, 2)
     os.close(nothing)
     os.close(writable)
     return Detached(log, width)
 
 
 def _wait(child: int, readable: int) -> NoReturn:
-    ready = False
+    code: int | None = None
     while output := os.read(readable, 65_536):
-        ready = output.endswith(_READY)
-        sys.stdout.write(output.removesuffix(_READY).decode(errors="replace"))
+        code = next((code for code, mark in enumerate(_READY) if output.endswith(mark)), None)
+        sys.stdout.write((output if code is None else output[:-1]).decode(errors="replace"))
         sys.stdout.flush()
-    if ready:
-        os._exit(0)
+    if code is not None:
+        os._exit(code)
     _, status = os.waitpid(child, 0)
     os._exit(os.waitstatus_to_exitcode(status))

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import fail, say
+from signalbox.cli.connect import fail, tell
 from signalbox.cli.local_cluster.cluster_folder import default_folder, running_process
 
 _TIMEOUT_S = 150  # two rounds of shutdowns (brokers, controllers) of at most a minute each
@@ -36,4 +36,4 @@ def down(
             fail(f"the cluster of {folder} (process {process}) has not stopped within {_TIMEOUT_S} s")
     finally:
         os.close(handle)
-    say("stopped")
+    tell({"folder": str(folder), "process": process}, "stopped")

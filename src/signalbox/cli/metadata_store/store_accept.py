@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import fail, say
+from signalbox.cli.connect import fail, say, tell
+from signalbox.cli.shell.shared_options import shared
 
 
 def accept_older_command(
@@ -23,6 +23,8 @@ def accept_older_command(
     All brokers must be stopped. Leader epochs and the controller epoch are raised above all that the brokers have seen;
     topics that have folders but no entry are listed, and their folders are kept.
     """
+    import asyncio
+
     from signalbox.server.store.older_store import ACCEPT_ERRORS, accept_older
     from signalbox.wiring.serve import load_config
 
@@ -30,11 +32,15 @@ def accept_older_command(
     for broker in loaded:
         if broker is None:
             raise typer.Exit(2)
+    notes: list[str] = []
     for broker in loaded:
         assert broker is not None
         try:
             lines = asyncio.run(accept_older(broker, dry_run))
         except ACCEPT_ERRORS as error:
             fail(str(error))
-        for line in lines:
+        notes += lines
+        for line in lines if not shared().as_json else ():
             say(line)
+    if shared().as_json:
+        tell({"dry_run": dry_run, "notes": notes}, "")

@@ -3,16 +3,13 @@ as in Kafka's kafka-storage, is the same."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import fail, say
-from signalbox.common.config.start_error import StartError
-from signalbox.security.sasl.scram_argument import BadScramArgument, parse_scram_argument
+from signalbox.cli.connect import fail, tell
 
 storage = typer.Typer(help="Alias of `store format`, named as in Kafka.", no_args_is_help=True)
 
@@ -37,6 +34,10 @@ def format_(
     override: Annotated[list[str] | None, typer.Option(help="key=value, overrides the file; can be repeated.")] = None,
 ) -> None:
     """Create a cluster's metadata store, with the SCRAM users of the brokers' logins; existing entries are kept."""
+    import asyncio
+
+    from signalbox.common.config.start_error import StartError
+    from signalbox.security.sasl.scram_argument import BadScramArgument, parse_scram_argument
     from signalbox.server.store.storage_format import NotFormatted, format_storage
     from signalbox.wiring.serve import load_config
 
@@ -53,8 +54,7 @@ def format_(
         lines = asyncio.run(format_storage(loaded, users))
     except (NotFormatted, StartError) as error:
         fail(str(error))
-    for line in lines:
-        say(line)
+    tell({"config": str(config), "notes": lines}, "\n".join(lines))
 
 
 def _texts(arguments: list[str]) -> Iterator[tuple[str, str]]:
@@ -66,5 +66,6 @@ def _texts(arguments: list[str]) -> Iterator[tuple[str, str]]:
         try:
             lines = Path(argument[1:]).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            fail(f"--add-scram number {number}: {argument[1:]} cannot be read: {error}", code=2)
+            reason = getattr(error, "strerror", None) or error
+            fail(f"--add-scram number {number}: {argument[1:]} cannot be read: {reason}", code=2)
         yield from ((f"{argument[1:]}:{row}", line) for row, line in enumerate(lines, 1) if line.strip())

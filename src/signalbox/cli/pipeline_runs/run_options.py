@@ -1,4 +1,5 @@
-"""Options that the commands with a Spark run share, and where a run reports to: lines or bars, and metrics."""
+"""Options that the commands with a Spark run share, where a run reports to (lines or bars, and
+metrics), and whether it can reach its cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,10 @@ from signalbox.cli import connect
 from signalbox.cli.pipeline_runs.progress_bar import shown_progress
 from signalbox.cli.shell.instants import instant_ms
 from signalbox.pipeline.events import EventListener, PipelineEvent
+
+if TYPE_CHECKING:
+    from signalbox.client.cluster_client import ClusterClient
+    from signalbox.pipeline.options import RunOptions
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|)")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3_600.0}
@@ -112,3 +117,31 @@ def reported_run(*, as_json: bool, metrics_port: int | None) -> Iterator[RunRepo
             listeners.append(metrics)
             say(f"metrics: http://{ADDRESS}:{stack.enter_context(metrics.served(metrics_port))}/metrics")
         yield RunReport(say, report)
+
+
+def reject_unreachable(options: RunOptions) -> None:
+    """End the command if no broker serves it, before Spark and librdkafka are loaded: librdkafka retries for half a
+    minute at a port that will never serve it, and names keys that are not those of --command-config.
+
+    Options with faults are left to the run, which reports all of them; so are properties that only the run's clients
+    can use, such as Kerberos."""
+    if options.faults() or not _is_usable(options):
+        return
+    connect.run_client(_first_request)
+
+
+def _is_usable(options: RunOptions) -> bool:
+    from signalbox.client.client_settings import ClientSettings
+    from signalbox.client.failures import ConfigRejected
+
+    try:
+        ClientSettings.from_properties({**options.client_options, "bootstrap.servers": options.bootstrap_servers})
+    except ConfigRejected:
+        return False
+    return True
+
+
+async def _first_request(client: ClusterClient) -> None:
+    from signalbox.client.admin_apis.cluster_admin import ClusterAdmin
+
+    await ClusterAdmin(client).describe_cluster()

@@ -34,7 +34,7 @@ def _audit() -> None:
 @app.command("tail", epilog="Example: signalbox audit tail --kind rejected,misrouted,denied --follow")
 def tail(
     kind: Annotated[
-        str | None, typer.Option("--kind", metavar="KIND,...", help="Only these kinds: admin, rejected, denied, ...")
+        str | None, typer.Option("--kind", metavar="KIND,...", help=f"Only these kinds: {', '.join(AuditKind)}.")
     ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Print new events as they arrive, until Ctrl-C.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import typer
+
 from signalbox.cli.shell.instants import instant_ms
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST, OffsetAdmin
 from signalbox.common.ids import TopicPartition
@@ -35,6 +37,13 @@ def parse_start(text: str) -> Start:
     raise ValueError(f"--offset takes beginning, end, an offset, -N (the last N records) or @TIME, not {text!r}")
 
 
+def _note_beyond(ends: dict[TopicPartition, int], offset: int) -> None:
+    """A note on standard error: a partition with nothing to read looks like one without records."""
+    beyond = ", ".join(f"{one} ({end})" for one, end in sorted(ends.items()) if offset > end)
+    if beyond:
+        typer.echo(f"offset {offset} is beyond the end of {beyond}: reading from there", err=True)
+
+
 async def start_offsets(
     admin: OffsetAdmin, partitions: list[TopicPartition], start: Start
 ) -> dict[TopicPartition, int]:
@@ -49,5 +58,6 @@ async def start_offsets(
         return {one: offset if offset >= 0 else ends[one] for one, offset in found.items()}
     first = await admin.list_offsets(partitions, EARLIEST)
     if start.kind == "offset":
+        _note_beyond(ends, start.number)
         return {one: min(max(start.number, first[one]), ends[one]) for one in partitions}
     return {one: max(first[one], ends[one] - start.number) for one in partitions}

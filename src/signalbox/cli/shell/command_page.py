@@ -26,8 +26,10 @@ sub-command: `signalbox -b kafka1:9092 topic list` and `signalbox topic list -b 
 |---|---|
 {shared}
 
-Commands that start or check brokers, or work on files, do not have `-b`, `--command-config` and `--profile`. A
-result goes to standard output, as a table in a terminal or a pipe, or as one JSON document with `--json`; notes
+Commands that start or check brokers, or work on files, do not have `-b`, `--command-config` and `--profile`; an
+option that a command does not have is an error, also before its name. A
+result goes to standard output, as a table in a terminal or a pipe, or as one JSON document with `--json`; `--once`
+of `planes` and `forwarding` prints tab-separated lines, whose columns stay, for scripts. Notes
 and errors go to standard error. Exit codes: 0 done, 1 rejected or failed, 2 the command line or a file is wrong,
 130 interrupted.
 
@@ -66,7 +68,7 @@ signalbox --profile staging topic list      # or: export SIGNALBOX_PROFILE=stagi
 `--command-config` before it. The default profile counts only if neither the command line nor the environment names
 an address or a file, so that the login of one cluster never goes to another. `pipeline` has a `--profile` of its
 own, with another meaning: there the profile stands before the command, `signalbox --profile staging pipeline ...`.
-`doctor` without a BOOTSTRAP examines the cluster of the profile.
+`doctor` without a BOOTSTRAP examines the cluster that the other commands use.
 
 ## Records
 

@@ -18,6 +18,8 @@ from signalbox.client.failures import (
 )
 
 _TWICE = re.compile(r"^([A-Z_]+: )\1")  # some brokers begin a message with the name of the error
+_NO_SASL = "the listener has no SASL"  # `client/connection/handshake.py`
+_ALERT = "tls failed"  # TLS 1.3: the broker rejects a client's certificate after the client's handshake has ended
 
 
 def explained(error: Exception, settings: ClientSettings | None, bootstrap: str) -> str:
@@ -59,7 +61,10 @@ def _hints(failure: ClientFailure, settings: ClientSettings) -> Iterator[str]:
             f"A broker advertises {failure.address}, which cannot be used from here: check advertised.listeners of the"
             " listener, DNS and port maps (`signalbox doctor` examines every address)."
         )
-    if isinstance(failure, AuthenticationRejected):
+    if isinstance(failure, AuthenticationRejected) and _NO_SASL in failure.problem:
+        protocol = "PLAINTEXT" if settings.security.tls is None else "SSL"
+        yield f"The listener has no login: set security.protocol to {protocol} in the file of --command-config."
+    elif isinstance(failure, AuthenticationRejected):
         yield "Check sasl.mechanism and the user and password in sasl.jaas.config of --command-config."
     elif isinstance(failure, ConnectFailed):
         yield from _stage_hints(failure, settings)
@@ -75,10 +80,12 @@ def _stage_hints(failure: ConnectFailed, settings: ClientSettings) -> Iterator[s
         yield "Nothing listens at this port: check host and port, and whether the broker runs."
     elif failure.stage == "tcp":
         yield "No connection was established: check host and port, and firewalls between here and there."
-    elif failure.stage == "tls":
+    elif failure.stage == "tls" or _ALERT in text:
         yield _tls_hint(text)
     elif isinstance(failure, PeerBroke) and "tls" in text:
         yield "The listener speaks TLS: set security.protocol to SSL or SASL_SSL in the file of --command-config."
+    elif isinstance(failure, PeerBroke) and "http" in text:
+        yield "The port is one of HTTP, as that of a metrics page: take the port of a broker's listener."
     elif isinstance(failure, PeerBroke):
         yield f"The port does not speak Kafka's protocol by {_protocol(settings)}: check port and security.protocol."
     else:
@@ -90,8 +97,10 @@ def _tls_hint(text: str) -> str:
         return "The certificate is for another host: use a name in it, or check ssl.endpoint.identification.algorithm."
     if "certificate verify failed" in text or "self-signed" in text or "self signed" in text or "issuer" in text:
         return "The broker's certificate is not trusted: set ssl.truststore.location to its authority."
-    if "certificate" in text and "required" in text:
+    if "client certificate" in text or ("certificate" in text and "required" in text):
         return "The listener requires a client certificate: set ssl.keystore.location."
+    if "our certificate" in text:
+        return "The broker does not accept the certificate in ssl.keystore.location: its truststore needs the issuer."
     return "The listener may not speak TLS: check the port and security.protocol (PLAINTEXT or SASL_PLAINTEXT)."
 
 

@@ -84,6 +84,16 @@ def shared() -> SharedOptions:
     return options
 
 
+def reject_unshared(command: str, shares: Iterable[str]) -> None:
+    """End the command line if it has a shared option that the command does not have: it would have no effect."""
+    options, names = shared(), {*shares}
+    for option in _OPTIONS.values():
+        if option.name not in names and getattr(options, option.name, None):
+            from signalbox.cli.connect import fail
+
+            fail(f"`{command}` has no option {option.opts[0]}", code=2)
+
+
 def _keep(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
     options = context.ensure_object(SharedOptions)
     if value is not None and value is not False:

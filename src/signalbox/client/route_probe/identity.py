@@ -19,7 +19,7 @@ from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Identity
 from signalbox.client.connection.wire_frames import peek_error_code
 from signalbox.client.failures import ClientFailure
-from signalbox.common.ids import Grade
+from signalbox.common.ids import PROBE_NODE_ID, Grade
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
@@ -29,7 +29,6 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 _BROKER_RESOURCE = 4
 _IDENTITY_VERSION = 5
 _MAX_BROKERS = 1_000  # a server may name any number
-_IMPOSSIBLE_NODE_ID = 0x7FFF_FFFE
 _CONFIGS = ["node.id", "broker.id", "advertised.listeners"]
 
 
@@ -64,7 +63,7 @@ async def identify(
     candidates = _candidates(expected, result)
     compares = result.api_versions_max >= _IDENTITY_VERSION and result.cluster_id != "" and bool(candidates)
     if compares:
-        error_code = await _error_for(connection, result.cluster_id, _IMPOSSIBLE_NODE_ID)
+        error_code = await _error_for(connection, result.cluster_id, PROBE_NODE_ID)
         compares = error_code == Error.REBOOTSTRAP_REQUIRED
     if compares and connection.verified and expected is not None:
         result.node_id, result.grade = expected.node_id, Grade.VERIFIED
@@ -118,11 +117,11 @@ async def _find_by_configs(connection: ClientConnection, candidates: list[int]) 
         DescribeConfigsRequest.DescribeConfigsResource(
             resource_type=_BROKER_RESOURCE, resource_name=str(node_id), configuration_keys=_CONFIGS
         )
-        for node_id in (*candidates, _IMPOSSIBLE_NODE_ID)
+        for node_id in (*candidates, PROBE_NODE_ID)
     ]
     response = await connection.request(DescribeConfigsRequest(resources=resources))
     own = [row for row in response.results if row.error_code == Error.NONE]
-    if len(own) != 1 or own[0].resource_name == str(_IMPOSSIBLE_NODE_ID):
+    if len(own) != 1 or own[0].resource_name == str(PROBE_NODE_ID):
         return None, ""
     values = {row.name: row.value for row in own[0].configs if row.value}
     named = next((node_id for node_id in candidates if str(node_id) == own[0].resource_name), None)

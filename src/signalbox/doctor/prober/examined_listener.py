@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -63,11 +63,18 @@ class ExaminedListener:
     questions: Questions = Questions.ALL
 
     @classmethod
-    def of(cls, bootstrap: str, properties: Mapping[str, str], limits: Limits, name: str = "") -> ExaminedListener:
+    def of(
+        cls,
+        bootstrap: str,
+        properties: Mapping[str, str],
+        limits: Limits,
+        name: str = "",
+        origin: Callable[[str], str] = lambda key: "",
+    ) -> ExaminedListener:
         """From `host:port,...` and client properties; `name` is for reports, where `bootstrap` is not unique.
-        ConfigRejected lists every fault in them."""
+        ConfigRejected lists every fault in them, each with the place that `origin` gives for its key."""
         properties = {**{current_name(key): value for key, value in properties.items()}, "bootstrap.servers": bootstrap}
-        client = ClientSettings.from_properties({"client.id": "signalbox-doctor", **properties})
+        client = ClientSettings.from_properties({"client.id": "signalbox-doctor", **properties}, origin)
         values, _ = CLIENT_CONFIG.read(properties)
         uses_sasl = client.security.sasl is not None
         mechanism = str(values["sasl.mechanism"]) if uses_sasl else ""

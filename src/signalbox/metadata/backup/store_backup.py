@@ -126,7 +126,7 @@ def _raised(path: str, data: bytes | None) -> bytes | None:
         return data
     state = readable(decode_partition_state, path, data, 0)
     if state is None:
-        return data  # already corrupt when the backup was taken: quarantined until it is mended
+        return data  # already corrupt when the backup was taken: quarantined until it is corrected
     return encode_json({**decode_json(data, path), "leader_epoch": state.leader_epoch + EPOCH_STEP})
 
 

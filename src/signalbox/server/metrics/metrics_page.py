@@ -32,6 +32,9 @@ _REQUEST_TIMEOUT_S = 10.0
 _TIMEOUT_S = 60.0  # a page waits for its slices while the planes are busy
 _RETRY_S = 0.05
 _BACKLOG = 128
+_NO_HTTP = HttpResponse(  # a client of Kafka, or of TLS, would wait for the end of the time of a request
+    "400 Bad Request", "text/plain; charset=utf-8", [b"this is the port of the metrics page, and speaks HTTP\n"]
+)
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -127,12 +130,14 @@ class MetricsPage:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(_REQUEST_TIMEOUT_S):
-            request = await reader.readuntil(b"\r\n\r\n")
+            request = await reader.readexactly(1)
+            if is_http := request.isalpha():
+                request += await reader.readuntil(b"\r\n\r\n")
         this = asyncio.current_task()
         assert this is not None
         self._idle_connections.pop(this, None)
         path = request.split(b" ", 2)[1] if request.startswith(b"GET ") else b""
-        response = await self._response(path.split(b"?")[0])
+        response = await self._response(path.split(b"?")[0]) if is_http else _NO_HTTP
         writer.write(
             f"HTTP/1.1 {response.status}\r\nContent-Type: {response.content_type}\r\n"
             f"Content-Length: {sum(map(len, response.body))}\r\nConnection: close\r\n\r\n".encode()

@@ -139,7 +139,7 @@ _NODE_ALERTS = (
         "SignalboxLogDirectoryOffline", "critical",
         f"{_of('kafka_log_logmanager_offlinelogdirectorycount')} > 0", "0m",
         "{value} log directories of {instance} are offline.",
-        "Mend or replace the disk, then restart the broker.", "troubleshooting.md",
+        "Repair or replace the disk, then restart the broker.", "troubleshooting.md",
     ),
     Alert(
         "SignalboxReplicasCorrupt", "warning",

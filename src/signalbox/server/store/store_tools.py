@@ -14,7 +14,8 @@ from signalbox.configuration.metadata_store import check_store, open_store
 from signalbox.configuration.zookeeper_access import ACCESS_KEYS
 from signalbox.metadata.backup.store_backup import BadBackup as BadBackup
 from signalbox.metadata.backup.store_backup import opened_backup, take_backup
-from signalbox.metadata.backup.store_copy import CopyRejected, CopyReport, Progress, copy_store
+from signalbox.metadata.backup.store_copy import CopyRejected, Progress, copy_store
+from signalbox.metadata.backup.store_copy import CopyReport as CopyReport
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.port import MetadataStore, StoreError
 

@@ -23,7 +23,7 @@ _NOT_HERE = (
     "one failed",
     "the addresses were checked",
 )
-_AFTER_EVENTS = ("something was rejected", "a connection was misrouted", "a request was forwarded")
+_AFTER_EVENTS = ("something was rejected", "a connection was misrouted", "a probe came", "a request was forwarded")
 
 
 @pytest.fixture(scope="module")

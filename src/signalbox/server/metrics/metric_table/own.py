@@ -38,6 +38,11 @@ OWN_ROWS: tuple[MetricRow, ...] = (
          "a connection was misrouted"),
     ),
     *rows_of(
+        "signalbox.network", "SocketServer", _COUNTER, ("listener",),
+        ("IdentityProbes", "requests", "Probes of `signalbox doctor` or of a broker with a node id that no node has.",
+         "a probe came"),
+    ),
+    *rows_of(
         "signalbox.network", "SocketServer", _GAUGE, (),
         ("MemoryPoolIdle", "bytes", "Receive buffers kept for the next request."),
     ),

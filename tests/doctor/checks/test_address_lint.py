@@ -6,6 +6,8 @@ from signalbox.doctor.checks.address_lint import check_destinations, check_dupli
 from signalbox.doctor.observations import ClusterView
 from tests.doctor.samples import advertised, codes_of, listener, seed
 
+pytestmark = pytest.mark.spec("R8")
+
 
 @pytest.mark.parametrize(
     ("host", "ip"),

@@ -6,6 +6,8 @@ from signalbox.doctor.checks.responses import answers_for, check_endpoints, chec
 from signalbox.doctor.observations import ClusterView, EndpointObservation
 from tests.doctor.samples import CLUSTER, advertised, codes_of, connection, listener, seed
 
+pytestmark = pytest.mark.spec("R8")
+
 
 def test_metadata_of_two_nodes() -> None:
     other = advertised(2, 2, brokers={"1": "inside1:9092", "2": "broker2:9092", "9": "x:1"})

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.testing.faults.fault import Readers, Undo, claims_of_node, key_of, lines_of, readers_of
+from signalbox.testing.faults.field_checks import check_node, check_nodes, check_number, check_shown_addresses
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Target
 from signalbox.testing.switchboard_rewrite import WireRewrite
@@ -23,6 +24,9 @@ class WrongNode:
 
     node: int
     is_node: int
+
+    def __post_init__(self) -> None:
+        check_node("is_node", self.is_node)
 
     def claims(self) -> frozenset[str]:
         return claims_of_node(self.node, _IDENTITY)
@@ -64,6 +68,9 @@ class CapApiVersions:
     node: int
     version: int = 4
 
+    def __post_init__(self) -> None:
+        check_number("version", self.version, 3, 4)
+
     def claims(self) -> frozenset[str]:
         return claims_of_node(self.node, _REWRITE)
 
@@ -83,8 +90,12 @@ class CapVersions:
     lowest: int = 0
 
     def __post_init__(self) -> None:
-        if key_of(self.api) == ApiKey.API_VERSIONS:
+        key = key_of(self.api)
+        if key == ApiKey.API_VERSIONS:
             raise ValueError("versions of ApiVersions are limited by CapApiVersions")
+        newest = API_TABLE[key].max_version
+        check_number("highest", self.highest, -1, newest)
+        check_number("lowest", self.lowest, 0, newest if self.highest < 0 else self.highest)
 
     def claims(self) -> frozenset[str]:
         return claims_of_node(self.node, f"versions of {self.api}")
@@ -114,6 +125,14 @@ class RewriteMetadata:
     nodes: Sequence[int]
     addresses: Mapping[int, Target] = field(default_factory=dict)
     hidden: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        check_nodes("nodes", self.nodes)
+        check_shown_addresses("addresses", self.addresses)
+        for node_id in self.hidden:
+            check_node("hidden", node_id)
+        if not self.addresses and not self.hidden:
+            raise ValueError("nothing is rewritten: give addresses or hidden")
 
     def claims(self) -> frozenset[str]:
         return frozenset().union(*(claims_of_node(node, _REWRITE) for node in self.nodes))

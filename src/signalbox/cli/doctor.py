@@ -24,6 +24,7 @@ from signalbox.doctor.finding import Finding, Severity, codes, exit_status
 from signalbox.doctor.observation_json import read_report, report_as_json
 from signalbox.doctor.observations import Examination
 from signalbox.doctor.pages import page_of
+from signalbox.doctor.prober.coordinators import CoordinatorKeys
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits
 from signalbox.doctor.prober.examiner import examine
 from signalbox.doctor.report.html_report import html_report
@@ -56,6 +57,12 @@ def doctor(
     timeout: Annotated[
         float, typer.Option(min=0.1, max=600, help="Seconds for each name lookup, connect and request.")
     ] = 5.0,
+    group: Annotated[
+        list[str] | None, typer.Option(help="Also ask for the coordinator of this group; can be repeated.")
+    ] = None,
+    transactional_id: Annotated[
+        list[str] | None, typer.Option(help="The same for a transactional id; can be repeated.")
+    ] = None,
     explain: Annotated[str | None, typer.Option(metavar="CODE", help="Print the page of a code and exit.")] = None,
 ) -> None:
     """Examine every address of a Kafka cluster: which node responds there, and what is wrong."""
@@ -68,6 +75,7 @@ def doctor(
         configs = command_config or ([Path(profile.command_config)] if profile.command_config else [])
     if not bootstrap:
         fail("BOOTSTRAP is missing: host:port of a bootstrap server", code=_USAGE)
+    keys = CoordinatorKeys(groups=tuple(group or ()), transactional_ids=tuple(transactional_id or ()))
     limits = Limits(timeout_ms=max(1, int(timeout * 1000)))
     listeners = _listeners(bootstrap, configs, limits)
     for path in (junit, html):
@@ -76,7 +84,7 @@ def doctor(
     count, statuses = 0, set[int]()
     try:
         while True:
-            examination = asyncio.run(examine(listeners, limits))
+            examination = asyncio.run(examine(listeners, limits, keys=keys))
             findings = find(examination) + (compare(before, examination) if before is not None else [])
             statuses.add(exit_status(findings))
             _print(examination, findings, as_json)

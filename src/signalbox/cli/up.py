@@ -24,13 +24,23 @@ from signalbox.cli.shell.listing import Listing
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.testing.broker_logins import names_own_security
 from signalbox.testing.control.drill_relays import KIT, DrillRelays
+from signalbox.testing.kafka_cluster.cluster_options import SECURITY_PROTOCOLS
 from signalbox.testing.process_cluster import FIRST_CONTROLLER_ID, BrokerProcess, ClusterFailed, ProcessCluster
 
+_NAMES_OF_UP = ("CLIENT", "REPLICATION", "CONTROL", "CONTROLLER", KIT)
 _PROTOCOLS = "listener.security.protocol.map"
 _OF_UP = {
     "signalbox.advertised.check": "warn",
     "group.initial.rebalance.delay.ms": "0",  # the first member of a group does not wait for others
 }
+
+MoreListeners = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=PROTOCOL",
+        help="One more listener of clients, with relays of its own (with --drill); can be repeated.",
+    ),
+]
 
 
 def up(
@@ -72,6 +82,7 @@ def up(
             " per broker."
         ),
     ] = False,
+    listener: MoreListeners = None,
     override: Annotated[
         list[str] | None, typer.Option(help="key=value for every server.properties; can be repeated.")
     ] = None,
@@ -86,10 +97,12 @@ def up(
     except ValueError as error:
         fail(str(error), code=2)
     folder = (data or default_folder()).absolute()
+    more = _more_listeners(listener, drill)
     if drill:
-        overrides = _for_relays(overrides, advertised_host)
-    ports = Ports.of(port, brokers, controllers, drill)
+        overrides = _for_relays(overrides, advertised_host, more)
+    ports = Ports.of(port, brokers, controllers, drill, tuple(more))
     cluster = _cluster(folder, ports, overrides, advertised_host)
+    cluster.more_listeners |= more
     properties = {node_id: broker.properties_file for node_id, broker in cluster.brokers.items()}
     relays = DrillRelays(folder, ports.relayed(), properties) if drill else None
     background = detach(folder / "up.log") if detached and _made(folder) else None
@@ -119,7 +132,20 @@ def _cluster(folder: Path, ports: Ports, overrides: dict[str, str], advertised_h
     return cluster
 
 
-def _for_relays(overrides: dict[str, str], advertised_host: str | None) -> dict[str, str]:
+def _more_listeners(texts: list[str] | None, drill: bool) -> dict[str, str]:
+    """Security protocols by name."""
+    more = pairs(texts, "--listener")
+    if more and not drill:
+        fail("--listener adds relays: give --drill, too", code=2)
+    for name, protocol in more.items():
+        if not name.isalnum() or name.upper() in _NAMES_OF_UP:
+            fail(f"--listener {name}={protocol}: take another name than {', '.join(_NAMES_OF_UP)}", code=2)
+        if protocol not in SECURITY_PROTOCOLS:
+            fail(f"--listener {name}={protocol}: the protocol is one of {', '.join(SECURITY_PROTOCOLS)}", code=2)
+    return more
+
+
+def _for_relays(overrides: dict[str, str], advertised_host: str | None, more: dict[str, str]) -> dict[str, str]:
     """The overrides of a cluster with relays. What users set for themselves and a drill sets, too, ends the command."""
     if advertised_host is not None:
         fail("--drill has relays on this host only: leave out --advertised-host", code=2)
@@ -128,7 +154,8 @@ def _for_relays(overrides: dict[str, str], advertised_host: str | None) -> dict[
             fail(f"--drill sets {key}: leave out --override {key}", code=2)
     if _PROTOCOLS not in overrides:
         return overrides
-    return overrides | {_PROTOCOLS: f"{overrides[_PROTOCOLS]},{KIT}:PLAINTEXT"}
+    own = "".join(f",{name}:{protocol}" for name, protocol in {KIT: "PLAINTEXT", **more}.items())
+    return overrides | {_PROTOCOLS: f"{overrides[_PROTOCOLS]}{own}"}
 
 
 def _made(folder: Path) -> bool:

@@ -64,8 +64,13 @@ def line_at(board: Switchboard, node: int, bootstrap: bool = False, listener: st
     _check_broker_exists(board, node)
     if bootstrap:
         raise ValueError(f"broker {node} has one address, which is for bootstrap.servers too")
-    names = [FIRST_LISTENER, *(name.partition("@")[2] for name in board.names() if name.startswith(f"broker-{node}@"))]
-    raise ValueError(f"broker {node} has no listener {listener!r}; there are {', '.join(names)}")
+    raise ValueError(f"broker {node} has no listener {listener!r}; there are {', '.join(listeners_of(board, node))}")
+
+
+def listeners_of(board: Switchboard, node: int) -> list[str]:
+    """The listeners on which a broker has an advertised address."""
+    start = f"{address_line(node)}@"
+    return [FIRST_LISTENER, *(name.removeprefix(start) for name in board.names() if name.startswith(start))]
 
 
 def node_ids(board: Switchboard) -> list[int]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from signalbox.client.admin import AdminClient
 from signalbox.protocol.messages.describe_acls import DescribeAclsRequest
 from signalbox.security.acl import (
     CLUSTER_NAME,
@@ -23,6 +23,9 @@ from signalbox.security.acl import (
     ResourceType,
 )
 from signalbox.security.acl_filter import AclFilter
+
+if TYPE_CHECKING:
+    from signalbox.client.admin import AdminClient
 
 _TIMEOUT_S = 60.0
 _PAUSE_S = 0.002

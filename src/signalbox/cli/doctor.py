@@ -35,6 +35,9 @@ _USAGE = 2
 _INTERRUPTED = 130
 _RED = ("  !!", "error:")
 
+Groups = Annotated[list[str] | None, typer.Option(help="Also ask for the coordinator of this group; can be repeated.")]
+TransactionalIds = Annotated[list[str] | None, typer.Option(help="The same for a transactional id; can be repeated.")]
+
 
 def doctor(
     bootstrap: Annotated[
@@ -57,12 +60,8 @@ def doctor(
     timeout: Annotated[
         float, typer.Option(min=0.1, max=600, help="Seconds for each name lookup, connect and request.")
     ] = 5.0,
-    group: Annotated[
-        list[str] | None, typer.Option(help="Also ask for the coordinator of this group; can be repeated.")
-    ] = None,
-    transactional_id: Annotated[
-        list[str] | None, typer.Option(help="The same for a transactional id; can be repeated.")
-    ] = None,
+    group: Groups = None,
+    transactional_id: TransactionalIds = None,
     explain: Annotated[str | None, typer.Option(metavar="CODE", help="Print the page of a code and exit.")] = None,
 ) -> None:
     """Examine every address of a Kafka cluster: which node responds there, and what is wrong."""

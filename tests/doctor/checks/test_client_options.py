@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from signalbox.doctor.checks.all_checks import find
-from signalbox.doctor.checks.client_options import check_pinned_cluster, check_recovery
+from signalbox.doctor.checks.client_options import check_identity, check_pinned_cluster, check_recovery
 from signalbox.doctor.finding import exit_status
 from signalbox.doctor.observations import ClientOptions
 from tests.doctor.samples import CLUSTER, advertised, codes_of, connection, examination, listener, seed
@@ -34,6 +34,6 @@ def test_a_client_that_is_pinned_to_another_cluster() -> None:
 )
 def test_a_client_that_would_not_notice_a_wrong_route(client: ClientOptions, codes: list[str], value: str) -> None:
     rows = listener(seed(1), advertised(1, 1), client=client)
-    found = list(check_recovery(rows))
+    found = [*check_recovery(rows), *check_identity(rows)]
     assert [(row.code, row.value) for row in found] == [(code, value) for code in codes]
     assert exit_status(find(examination(rows))) == 0, "the routes themselves are right"

@@ -32,6 +32,7 @@ LISTENER_CHECKS: tuple[ListenerCheck, ...] = (
     address_lint.check_container_addresses,
     client_options.check_pinned_cluster,
     client_options.check_recovery,
+    client_options.check_identity,
 )
 _ORDER = (Severity.ERROR, Severity.UNKNOWN, Severity.NOTICE)
 

@@ -26,10 +26,15 @@ def check_pinned_cluster(listener: ListenerObservation) -> Iterator[Finding]:
 
 
 def check_recovery(listener: ListenerObservation) -> Iterator[Finding]:
-    """Clients with metadata.recovery.strategy=none send no identity either (KIP-1242)."""
+    """A client that keeps to the brokers of its last Metadata."""
     if listener.client.recovery_strategy == _NO_RECOVERY:
         text = "metadata.recovery.strategy=none: the client does not use its bootstrap servers again"
         yield about("RECOVERY_DISABLED", listener, None, text, "rebootstrap")
-    elif not listener.client.cluster_check:
+
+
+def check_identity(listener: ListenerObservation) -> Iterator[Finding]:
+    """A client that sends no identity. One without recovery never does (KIP-1242): `check_recovery` says so."""
+    client = listener.client
+    if not client.cluster_check and client.recovery_strategy != _NO_RECOVERY:
         text = "metadata.cluster.check.enable=false: the client does not say which node it expects"
         yield about("CHECK_DISABLED", listener, None, text, "true")

@@ -34,6 +34,13 @@ _OF_UP = {
     "group.initial.rebalance.delay.ms": "0",  # the first member of a group does not wait for others
 }
 
+Drill = Annotated[
+    bool,
+    typer.Option(
+        help="Put a relay at the advertised address of each broker, which `signalbox drill` rewires; two more ports"
+        " per broker."
+    ),
+]
 MoreListeners = Annotated[
     list[str] | None,
     typer.Option(
@@ -75,13 +82,7 @@ def up(
     detached: Annotated[
         bool, typer.Option("--detach", "-d", help="Return when the cluster is ready; `signalbox down` stops it.")
     ] = False,
-    drill: Annotated[
-        bool,
-        typer.Option(
-            help="Put a relay at the advertised address of each broker, which `signalbox drill` rewires; two more ports"
-            " per broker."
-        ),
-    ] = False,
+    drill: Drill = False,
     listener: MoreListeners = None,
     override: Annotated[
         list[str] | None, typer.Option(help="key=value for every server.properties; can be repeated.")

@@ -19,7 +19,8 @@ def check_pinned_cluster(listener: ListenerObservation) -> Iterator[Finding]:
     if not pinned:
         return
     for row in listener.seeds:
-        for cluster_id in dict.fromkeys(connection.cluster_id for connection in row.usable):
+        cluster_ids = dict.fromkeys(connection.cluster_id for connection in row.usable)
+        for cluster_id in cluster_ids:
             if cluster_id and cluster_id != pinned:
                 text = f"{row.address} belongs to cluster {cluster_id}, the client is pinned to cluster {pinned}"
                 yield about("PINNED_OTHER_CLUSTER", listener, row, text)

@@ -8,6 +8,7 @@ the API rows `planned` ever grow.
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,13 @@ def _numbers_shown() -> set[str]:
 
 def test_every_point_that_is_built_is_shown_by_a_test() -> None:
     assert set(NUMBERS) - _numbers_shown() - UNBUILT == set()
+
+
+def test_every_test_of_the_doctor_is_selected_by_its_number() -> None:
+    """A check that is removed has to be noticed by `pytest -m spec_R8`."""
+    files = {file.relative_to(_TESTS).as_posix(): file.read_text() for file in (_TESTS / "doctor").rglob("test_*.py")}
+    unmarked = [name for name, text in files.items() if not re.search(r'^pytestmark = .*spec\(.*"R8"', text, re.M)]
+    assert unmarked == []
 
 
 def test_what_is_unbuilt_is_what_the_conformance_table_plans() -> None:

@@ -15,12 +15,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from bench.measured.recording import command_line, parse
 from bench.misroute.doctor import doctor_rows
 from bench.misroute.drills import Drills, Figures, quantile
-from bench.misroute.first_tests import first_test_rows
+from bench.misroute.first_tests import first_test_rows, kit_rows
 from bench.misroute.java import java_command
 from bench.misroute.routed_sides import RoutedKafka, RoutedOurs
 from bench.misroute.timed_switchboard import TimedSwitchboard
@@ -137,7 +138,7 @@ def main() -> int:
         "reference: the Java client on Apache Kafka 4.4.0, or what the row says; `bound` limits ours or the ratio"
     )
     try:
-        for row in first_test_rows(plan.repeats):
+        for row in chain(first_test_rows(plan.repeats), kit_rows(plan.repeats)):
             table.add(row)
         for row in doctor_rows(folder / "doctor", plan.repeats):
             table.add(row)

@@ -1,11 +1,13 @@
 """How long a test waits for the test kit: pytest's own times of tests, each of which produces to a topic of its own.
 
 The tests are those of an application: a session imports the package, starts three brokers for the first test, and each
-test creates a topic and a producer. `make bench-fixture` shows where the time goes.
+test creates a topic and a producer. `make bench-fixture` shows where the time goes. A cluster is ready when every
+broker is; a test suite that has the plugin and uses none of its fixtures pays for its import.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 import subprocess
 import sys
@@ -30,6 +32,46 @@ def test_produce(kafka_cluster, kafka_topic, number):
     with SyncClient(settings) as client, client.producer(ProducerSettings(linger_ms=0)) as producer:
         assert producer.send(kafka_topic, b"first").result(60).offset == 0
 """
+
+
+_CLUSTERS = 10
+_READY = f"""
+import json, time
+
+from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
+
+milliseconds = []
+for _ in range({_CLUSTERS + 1}):
+    began = time.perf_counter()
+    with KafkaCluster():
+        milliseconds.append((time.perf_counter() - began) * 1000)
+print(json.dumps(milliseconds[1:]))  # the first one is not warm
+"""
+_IMPORTS = 5
+_PLUGIN = """
+import json, time
+
+import pytest
+
+began = time.perf_counter()
+import signalbox.testing.pytest_plugin
+print(json.dumps([(time.perf_counter() - began) * 1000]))
+"""
+
+
+def kit_rows(repeats: int) -> Iterator[Row]:
+    """The median of the processes; of a process's clusters their median."""
+    ready = [statistics.median(_milliseconds(_READY)) for _ in range(repeats)]
+    yield Rounds(tuple(ready)).own_row("a warm cluster of three brokers is ready, median, ms", 100.0)
+    imports = [statistics.median(_milliseconds(_PLUGIN)[0] for _ in range(_IMPORTS)) for _ in range(repeats)]
+    yield Rounds(tuple(imports)).own_row("the pytest plugin without its fixtures, median, ms", 5.0)
+
+
+def _milliseconds(program: str) -> list[float]:
+    """What a program prints, in a process of its own."""
+    command = [sys.executable, "-c", program]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+    return [float(each) for each in json.loads(printed)]
 
 
 def first_test_rows(repeats: int) -> Iterator[Row]:

@@ -210,6 +210,7 @@ async def is_reached(client: ClusterClient, node_id: int) -> bool:
     return True
 
 
+@pytest.mark.spec("R6")
 def test_metadata_with_a_better_address_ends_the_quarantine() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
@@ -285,7 +286,6 @@ def test_a_dead_node_is_left_out_and_the_others_answer() -> None:
     with_client(test)
 
 
-@pytest.mark.spec("R5")
 @pytest.mark.spec("R5")
 def test_when_no_node_is_left_the_client_starts_over_and_comes_back() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import pytest
+
 from signalbox.doctor.compare import compare, latest
 from signalbox.doctor.observations import ClusterView
 from tests.doctor.samples import advertised, codes_of, examination, listener, seed
+
+pytestmark = pytest.mark.spec("R8")
 
 BEFORE = examination(listener(seed(1), advertised(1, 1), advertised(2, 2)))
 

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from signalbox.doctor.checks.connections import CODES
 from signalbox.doctor.finding import Finding, Severity, codes, exit_status
 from signalbox.doctor.observations import Fault
+
+pytestmark = pytest.mark.spec("R8")
 
 
 def finding(code: str) -> Finding:

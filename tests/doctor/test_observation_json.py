@@ -22,6 +22,8 @@ from signalbox.doctor.observations import (
 )
 from tests.doctor.samples import advertised, examination, failed, listener, seed
 
+pytestmark = pytest.mark.spec("R8")
+
 
 def sample() -> str:
     endpoint = EndpointObservation(source="Fetch", asked=1, node_id=2, address="x:1")

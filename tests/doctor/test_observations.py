@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from signalbox.doctor.observations import AddressObservation, Fault
 from tests.doctor.samples import advertised, connection, failed, listener, seed
+
+pytestmark = pytest.mark.spec("R8")
 
 
 def test_an_address_knows_its_usable_connections_and_the_nodes_that_respond() -> None:

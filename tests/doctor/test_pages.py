@@ -2,8 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from signalbox.doctor.finding import codes
 from signalbox.doctor.pages import index, page_of, write_pages
+
+pytestmark = pytest.mark.spec("R8")
 
 _PAGES = Path(__file__).parents[2] / "docs" / "doctor"
 

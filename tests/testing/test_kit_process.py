@@ -62,6 +62,17 @@ def test_the_topics_are_there_while_it_runs(capsys: pytest.CaptureFixture[str]) 
     assert main(["cluster", "--brokers", "1", "--topic", "orders=3", "--topic", "other"], commands) == 0
 
 
+def test_more_listeners(capsys: pytest.CaptureFixture[str]) -> None:
+    swap = "SwapAddresses one=1 other=2 listener=EXTERNAL"
+    options = ["cluster", "--brokers", "2", "--listener", "EXTERNAL=SASL_PLAINTEXT"]
+    assert main(options, io.StringIO(f"{swap}\nstop\n")) == 0
+    addresses, applied = answers(capsys.readouterr().out)
+    external = addresses["listeners"]["EXTERNAL"]
+    assert external["security.protocol"] == "SASL_PLAINTEXT"
+    assert external["bootstrap.servers"] != addresses["bootstrap.servers"]
+    assert applied == {"applied": swap}
+
+
 def test_options_that_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cluster", "--brokers", "0"], io.StringIO()) == 2
     assert "at least one broker" in capsys.readouterr().err

@@ -74,3 +74,29 @@ def test_bytes_sent_before_the_target_is_connected_are_forwarded() -> None:
         server.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("half_closes", [False, True])
+def test_a_relay_ends_with_the_connection_that_its_caller_closes(half_closes: bool) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while chunk := await reader.read(4_096):
+            writer.write(chunk)
+        writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        async with Switchboard() as board:
+            address = await board.add_line("l", server.sockets[0].getsockname()[:2])
+            for _ in range(3):
+                reader, writer = await asyncio.open_connection(*address)
+                writer.write(b"ping")
+                assert await asyncio.wait_for(reader.readexactly(4), 60) == b"ping"
+                if half_closes:
+                    writer.write_eof()
+                    assert await asyncio.wait_for(reader.read(), 60) == b""
+                writer.close()
+            await until_true(lambda: board.line("l").open_connections == 0)
+            assert board.line("l").accepted == 3
+        server.close()
+
+    asyncio.run(run())

@@ -25,6 +25,7 @@ from signalbox.doctor.finding import Finding, Severity, codes, exit_status
 from signalbox.doctor.observation_json import read_report, report_as_json
 from signalbox.doctor.observations import Examination
 from signalbox.doctor.pages import page_of
+from signalbox.doctor.prober.coordinators import CoordinatorKeys
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits
 from signalbox.doctor.prober.examiner import examine
 from signalbox.doctor.report.html_report import html_report
@@ -34,6 +35,9 @@ from signalbox.doctor.report.text_report import text_report
 _USAGE = 2
 _INTERRUPTED = 130
 _RED = ("  !!", "error:")
+
+Groups = Annotated[list[str] | None, typer.Option(help="Also ask for the coordinator of this group; can be repeated.")]
+TransactionalIds = Annotated[list[str] | None, typer.Option(help="The same for a transactional id; can be repeated.")]
 
 
 def doctor(
@@ -59,12 +63,15 @@ def doctor(
     timeout: Annotated[
         float, typer.Option(min=0.1, max=600, help="Seconds for each name lookup, connect and request.")
     ] = 5.0,
+    group: Groups = None,
+    transactional_id: TransactionalIds = None,
     explain: Annotated[str | None, typer.Option(metavar="CODE", help="Print the page of a code and exit.")] = None,
 ) -> None:
     """Examine every address of a Kafka cluster: which node responds there, and what is wrong."""
     if explain is not None:
         _explain(explain)
         return
+    keys = CoordinatorKeys(groups=tuple(group or ()), transactional_ids=tuple(transactional_id or ()))
     limits = Limits(timeout_ms=max(1, int(timeout * 1000)))
     listeners = _listeners(*_places(bootstrap or [], command_config or []), limits)
     for path in (junit, html):
@@ -73,7 +80,7 @@ def doctor(
     count, statuses = 0, set[int]()
     try:
         while True:
-            examination = asyncio.run(examine(listeners, limits))
+            examination = asyncio.run(examine(listeners, limits, keys=keys))
             findings = find(examination) + (compare(before, examination) if before is not None else [])
             statuses.add(exit_status(findings))
             _print(examination, findings, shared().as_json)

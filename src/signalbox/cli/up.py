@@ -10,6 +10,21 @@ import typer
 
 _MOST_BROKERS = 100  # higher ids are those of dedicated controllers
 
+Drill = Annotated[
+    bool,
+    typer.Option(
+        help="Put a relay at the advertised address of each broker, which `signalbox drill` rewires; two more ports"
+        " per broker."
+    ),
+]
+MoreListeners = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=PROTOCOL",
+        help="One more listener of clients, with relays of its own (with --drill); can be repeated.",
+    ),
+]
+
 
 def up(
     data: Annotated[
@@ -43,13 +58,8 @@ def up(
     detached: Annotated[
         bool, typer.Option("--detach", "-d", help="Return when the cluster is ready; `signalbox down` stops it.")
     ] = False,
-    drill: Annotated[
-        bool,
-        typer.Option(
-            help="Put a relay at the advertised address of each broker, which `signalbox drill` rewires; two more ports"
-            " per broker."
-        ),
-    ] = False,
+    drill: Drill = False,
+    listener: MoreListeners = None,
     override: Annotated[
         list[str] | None, typer.Option(help="key=value for every server.properties; can be repeated.")
     ] = None,
@@ -71,6 +81,7 @@ def up(
             advertised_host=advertised_host,
             detached=detached,
             drill=drill,
+            listeners=pairs(listener, "--listener"),
             overrides=pairs(override, "--override"),
         )
     )

@@ -116,12 +116,16 @@ class AddressObservation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointObservation:
     """A response other than Metadata that has an address. `source` is the API, `asked` the first node that
-    was asked and had it."""
+    was asked and had it. `key`: the group or transactional id that was asked about by name, `error` the error in place
+    of its coordinator. `absent`: Metadata lacks the node, also when both were asked again."""
 
     source: str
     asked: int
     node_id: int
     address: str
+    key: str = ""
+    error: str = ""
+    absent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,12 +144,23 @@ class ClusterView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClientOptions:
+    """How the client's properties let it deal with wrong routes: metadata.recovery.strategy,
+    metadata.cluster.check.enable, and the cluster of signalbox.cluster.id.policy=pin:<cluster id>."""
+
+    recovery_strategy: str = "rebootstrap"
+    cluster_check: bool = True
+    pinned_cluster_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerObservation:
     """One bootstrap entry. `protocol` is the client's security.protocol, `mechanism` its sasl.mechanism or ""."""
 
     bootstrap: str
     protocol: str = "PLAINTEXT"
     mechanism: str = ""
+    client: ClientOptions = field(default_factory=ClientOptions)
     view: ClusterView = field(default_factory=ClusterView)
     addresses: tuple[AddressObservation, ...] = ()
 

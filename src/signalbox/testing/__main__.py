@@ -42,6 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     cluster.add_argument("--security", choices=SECURITY_PROTOCOLS, default="PLAINTEXT")
     cluster.add_argument("--mechanism", choices=MECHANISMS, default="SCRAM-SHA-512")
     cluster.add_argument("--topic", action="append", default=[], help="name=partitions; can be repeated")
+    cluster.add_argument(
+        "--listener", action="append", default=[], help="name=protocol of one more listener of clients; can be repeated"
+    )
     cluster.add_argument("--processes", action="store_true", help="each broker is a process")
     drill = commands.add_parser("drill", help="run the twelve stories against a client; exit code 1 if it fails one")
     drill.add_argument("--story", type=int, action="append", help="only this one; can be repeated")
@@ -61,13 +64,16 @@ def _cluster(options: argparse.Namespace, commands: TextIO) -> int:
             mechanism=options.mechanism,
             topics={name: int(partitions or 1) for name, _, partitions in pairs},
             processes=options.processes,
+            listeners={name: protocol for name, _, protocol in (text.partition("=") for text in options.listener)},
         )
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
     with KafkaCluster(wanted) as cluster:
         config = cluster.client_config()
-        _say({"bootstrap.servers": config.bootstrap_servers, "properties": config.properties()})
+        more = {name: cluster.client_config(listener=name).properties() for name in wanted.listeners}
+        answer: dict[str, object] = {"bootstrap.servers": config.bootstrap_servers, "properties": config.properties()}
+        _say(answer | ({"listeners": more} if more else {}))
         applied: list[AppliedFaults] = []
         for line in commands:
             if line.strip() == "stop":

@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{_MARKER}(scope='session', brokers=3, security='PLAINTEXT', mechanism=..., users=..., authorize=False, "
-        "topics=..., overrides=..., processes=False, listeners=...): the cluster of kafka_cluster",
+        "acls=..., topics=..., overrides=..., processes=False, listeners=...): the cluster of kafka_cluster",
     )
     config.addinivalue_line("markers", f"{_SAME_MARKER}(...): another name of the marker {_MARKER}")
 

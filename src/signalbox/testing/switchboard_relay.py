@@ -270,6 +270,8 @@ class _TargetSide(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         if error is not None:
             self._relay.on_target_lost()
+        else:
+            self._relay.on_target_data(b"")  # a caller that has ended its stream is still open
 
     def pause_writing(self) -> None:
         self._relay.throttle_caller(True)

@@ -27,6 +27,7 @@ class WireRewrite:
     """What the proxy changes. Mappings are by the true node id: `addresses` in the responses of `apis`, `node_ids`
     there and in Metadata's partitions. `hidden` nodes are left out of Metadata and DescribeCluster, as nodes without
     the listener are; the partitions that they lead have LISTENER_NOT_FOUND.
+    With `client_id` only this client's requests and responses are changed.
     `api_versions_max` (3 or higher) limits ApiVersions: later requests are passed on at that version, as Kroxylicious
     does."""
 
@@ -36,6 +37,7 @@ class WireRewrite:
     hidden: frozenset[int] = frozenset()
     apis: frozenset[ApiKey] = _ADDRESS_APIS
     api_versions_max: int | None = None
+    client_id: str | None = None
 
 
 class RewritingSession:
@@ -60,6 +62,8 @@ class RewritingSession:
         """One request, without its size."""
         header, offset = decode_request_header(frame)
         key, version = header.api_key, header.api_version
+        if self._rewrite.client_id not in (None, header.client_id):
+            return frame
         passed_on, limit = version, self._rewrite.api_versions_max
         if key == ApiKey.API_VERSIONS and limit is not None and version > limit:
             passed_on = limit
@@ -71,6 +75,8 @@ class RewritingSession:
     def response(self, frame: bytes) -> bytes:
         """One response, without its size."""
         correlation_id = int.from_bytes(frame[:4], "big", signed=True)
+        if correlation_id not in self._in_flight:
+            return frame  # of another client
         key, version, passed_on = self._in_flight.pop(correlation_id)
         if key not in self._rewrite.apis and key != ApiKey.API_VERSIONS:
             return frame

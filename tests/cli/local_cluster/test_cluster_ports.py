@@ -35,3 +35,12 @@ def test_with_a_drill_the_advertised_port_is_the_relays() -> None:
 
 def test_free_ports_are_taken_for_0() -> None:
     assert Ports.of(0, 1, 0).first > 0
+
+
+def test_each_listener_of_a_drill_has_a_relay_of_its_own() -> None:
+    ports = Ports.of(1000, 2, 1, True, ("EXTERNAL", "OTHER"))
+    assert ports.relayed()[2] == RelayedPorts(1003, 1012, 1013, {"EXTERNAL": (1018, 1019), "OTHER": (1020, 1021)})
+    keys = ports.of_node(1, None, {})
+    assert keys["listeners"].endswith(",KIT://127.0.0.1:1011,EXTERNAL://127.0.0.1:1015,OTHER://127.0.0.1:1017")
+    advertised = ",KIT://127.0.0.1:1011,EXTERNAL://127.0.0.1:1014,OTHER://127.0.0.1:1016"
+    assert keys["advertised.listeners"].endswith(advertised)

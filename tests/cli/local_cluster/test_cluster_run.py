@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
@@ -127,10 +128,26 @@ def test_a_drill_has_listeners_of_its_own(tmp_path: Path) -> None:
     result = run.invoke(app, [*at, "--override", "advertised.listeners=CLIENT://a:1"])
     assert (result.exit_code, "leave out --override advertised.listeners" in result.stderr) == (2, True)
     protocols = "listener.security.protocol.map=CLIENT:SSL,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT"
-    run.invoke(app, [*at, "--override", protocols, "--override", "num.partitions=many"])
+    more = ["--listener", "EXTERNAL=PLAINTEXT"]
+    run.invoke(app, [*at, *more, "--override", protocols, "--override", "num.partitions=many"])
     properties = (tmp_path / "broker-1" / "server.properties").read_text()
-    assert f"{protocols},KIT:PLAINTEXT\n" in properties
+    assert f"{protocols},KIT:PLAINTEXT,EXTERNAL:PLAINTEXT\n" in properties
+    assert "EXTERNAL://127.0.0.1:" in properties
     assert not (tmp_path / "drill.sock").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--listener", "EXTERNAL=SSL"], "--listener adds relays: give --drill, too"),
+        (["--drill", "--listener", "EXTERNAL"], "--listener takes key=value, not 'EXTERNAL'"),
+        (["--drill", "--listener", "EXTERNAL=TLS"], "the protocol is one of PLAINTEXT, SSL"),
+        (["--drill", "--listener", "kit=SSL"], "take another name than CLIENT, REPLICATION"),
+    ],
+)
+def test_listeners_that_cannot_be(options: list[str], message: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["up", "--data", str(tmp_path), "--port", "0", *options])
+    assert (result.exit_code, message in result.stderr) == (2, True), result.output
 
 
 def test_a_drill_whose_port_is_taken_says_so(tmp_path: Path) -> None:

@@ -3,12 +3,15 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 
+import pytest
+
 from signalbox.client.cluster.bootstrap import Seeds
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address
 from signalbox.client.failures import VersionUnsupported
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.metadata import MetadataRequest
+from tests.client.changing_names import set_addresses
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.waiting import until_true
 
@@ -61,6 +64,21 @@ def test_every_address_behind_a_name_is_a_candidate() -> None:
             _, port = (await cluster.add_broker(1)).address
             found = await asked(Seeds([Address("localhost", port)], SETTINGS))
             assert found[-1] == (Address("localhost", port), "cluster-A")
+
+    asyncio.run(run())
+
+
+@pytest.mark.spec("R5")
+def test_each_round_resolves_the_names_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        async with LoopbackCluster() as cluster:
+            _, port = (await cluster.add_broker(1)).address
+            seeds = Seeds([Address("kafka.test", port)], SETTINGS)
+            set_addresses(monkeypatch, "kafka.test", "127.0.0.2")
+            assert await asked(seeds) == []
+            assert "127.0.0.2" in str(seeds.last_failure)
+            set_addresses(monkeypatch, "kafka.test", "127.0.0.1")
+            assert await asked(seeds) == [(Address("kafka.test", port), "cluster-A")]
 
     asyncio.run(run())
 

@@ -44,6 +44,7 @@ class Network:
         self.routes: dict[Address, Route] = {}
         self.links: set[Link] = set()
         self.attempts = 0  # to connect, to any address
+        self.closed: list[tuple[float, Route, str]] = []  # when the client itself closed which connection, and why
 
     def install(self, monkeypatch: Any) -> None:
         network = self
@@ -103,6 +104,7 @@ class Channel:
     def close(self, reason: str) -> None:
         if self._link is not None:
             link, self._link = self._link, None
+            link.network.closed.append((asyncio.get_running_loop().time(), link.route, reason))
             link.end()
 
 

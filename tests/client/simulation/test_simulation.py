@@ -7,11 +7,14 @@ from functools import cache
 
 import pytest
 
-from tests.client.simulation.story import CONNECT_TIMEOUT_MS, HEALTHY, LEADERS, Story
+from tests.client.simulation.story import CONNECT_TIMEOUT_MS, HEALTHY, LEADERS, SEND_EVERY_S, Story
 from tests.client.simulation.virtual_loop import run_virtually
 
 SEEDS = range(10)
 _GRACE_S = 0.06  # a call may wait as long as this for the timeout of its own request
+_STEADY_S = len(LEADERS) * SEND_EVERY_S + 0.1  # between two records of a partition, with the time of a request
+_STARTING_OVER = "starting over from the bootstrap servers"
+_ENDS = ("bootstrap is over", "the client is closed")
 _RECOVERED_S = 6.0  # of virtual time: a rebootstrap beside two bootstrap servers that do not answer
 
 
@@ -37,13 +40,27 @@ def test_whatever_the_order_of_faults(seed: int) -> None:
         assert story.read(index) == sent, f"partition {index}: not read once and in order\n{faults}"
     assert max(story.overruns_s) <= _GRACE_S, faults
     assert story.rounds == 1, "one rebootstrap at a time"
+
+
+@pytest.mark.spec("R5", "R6", "R10")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_healthy_node_keeps_its_traffic(seed: int) -> None:
+    """Its connections are closed by a rebootstrap alone, once for each, and only then a record is late."""
+    story = story_of(seed)
+    faults = "\n".join(story.faults)
+    closed = [(at, reason) for at, route, reason in story.network.closed if route is story.routes[HEALTHY]]
+    started_over = {at for at, reason in closed if reason.endswith(_STARTING_OVER)}
+    assert len(started_over) <= story.rebootstraps, faults
+    assert [reason for _, reason in closed if not reason.endswith((_STARTING_OVER, *_ENDS))] == [], faults
     healthy = [index for index, leader in enumerate(LEADERS) if leader == HEALTHY]
-    gaps = [
-        later - earlier
+    late = [
+        (earlier, later)
         for index in healthy
         for earlier, later in zip(story.acknowledged_at[index], story.acknowledged_at[index][1:], strict=False)
+        if later - earlier > _STEADY_S
     ]
-    assert max(gaps) <= _RECOVERED_S + CONNECT_TIMEOUT_MS / 1000, faults
+    assert [gap for gap in late if not any(gap[0] <= at <= gap[1] for at in started_over)] == [], faults
+    assert all(later - earlier <= _RECOVERED_S + CONNECT_TIMEOUT_MS / 1000 for earlier, later in late), faults
 
 
 def test_the_seeds_cause_every_kind_of_recovery() -> None:

@@ -2,8 +2,12 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 
+import pytest
+
 from signalbox.doctor.checks.about import about, address_of_node, ids, ip_of, name_of
 from tests.doctor.samples import advertised, listener, seed
+
+pytestmark = pytest.mark.spec("R8")
 
 
 def test_the_key_of_a_bootstrap_server_is_the_clients() -> None:

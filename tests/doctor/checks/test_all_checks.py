@@ -2,15 +2,19 @@ from __future__ import annotations
 
 import inspect
 
+import pytest
+
 from signalbox.common.ids import Grade
-from signalbox.doctor.checks import address_lint, certificates, clusters, connections, responses, routes
+from signalbox.doctor.checks import address_lint, certificates, client_options, clusters, connections, responses, routes
 from signalbox.doctor.checks.all_checks import EXAMINATION_CHECKS, LISTENER_CHECKS, find
 from signalbox.doctor.observations import Fault
 from tests.doctor.samples import advertised, connection, examination, failed, listener, seed
 
+pytestmark = pytest.mark.spec("R8")
+
 
 def test_every_check_is_in_the_table() -> None:
-    modules = (address_lint, certificates, clusters, connections, responses, routes)
+    modules = (address_lint, certificates, client_options, clusters, connections, responses, routes)
     written: set[object] = {
         function
         for module in modules

@@ -6,6 +6,8 @@ from signalbox.doctor.checks.certificates import check_certificates
 from signalbox.doctor.observations import Certificate, Fault
 from tests.doctor.samples import advertised, codes_of, connection, examination, failed, listener
 
+pytestmark = pytest.mark.spec("R8")
+
 BEGIN = "2026-01-01T00:00:00+00:00"
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from signalbox.doctor.checks.clusters import (
     SAMPLE_IDS,
     check_cluster_ids,
@@ -8,6 +10,8 @@ from signalbox.doctor.checks.clusters import (
 )
 from signalbox.doctor.observations import ClusterView
 from tests.doctor.samples import CLUSTER, advertised, codes_of, connection, examination, listener, seed
+
+pytestmark = pytest.mark.spec("R8")
 
 
 def test_bootstrap_servers_of_several_clusters() -> None:

@@ -8,6 +8,8 @@ from signalbox.doctor.checks.connections import check_connections, check_names, 
 from signalbox.doctor.observations import Certificate, Fault
 from tests.doctor.samples import advertised, codes_of, connection, failed, listener, seed
 
+pytestmark = pytest.mark.spec("R8")
+
 
 def test_names_without_an_address() -> None:
     rows = listener(seed(2), advertised(2, resolve_text="unknown", ips=()), advertised(3, examined=False, ips=()))

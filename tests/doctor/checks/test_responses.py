@@ -1,10 +1,20 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from signalbox.doctor.checks.responses import answers_for, check_endpoints, check_metadata, check_own_configs
+from signalbox.doctor.checks.responses import (
+    answers_for,
+    check_coordinators,
+    check_endpoints,
+    check_metadata,
+    check_own_configs,
+)
 from signalbox.doctor.observations import ClusterView, EndpointObservation
 from tests.doctor.samples import CLUSTER, advertised, codes_of, connection, listener, seed
+
+pytestmark = pytest.mark.spec("R8")
 
 
 def test_metadata_of_two_nodes() -> None:
@@ -34,6 +44,33 @@ def test_addresses_in_other_responses() -> None:
         "Fetch has node 2 at inside2:9092, Metadata has broker2:9092",
     ]
     assert codes_of(found) == [("LEAKED_ADDRESS", 2)], "node 7 was restarted between the responses"
+
+
+def found_coordinator(**fields: Any) -> EndpointObservation:
+    given = {"source": "FindCoordinator", "asked": 1, "node_id": 7, "address": "broker7:9092"}
+    return EndpointObservation(**{**given, **fields})
+
+
+def test_coordinators_that_metadata_lacks() -> None:
+    rows = (
+        found_coordinator(absent=True),
+        found_coordinator(absent=True, key="group payments"),
+        found_coordinator(node_id=8),
+    )
+    view = ClusterView(cluster_id=CLUSTER, brokers={"1": "broker1:9092"}, endpoints=rows)
+    (finding,) = check_coordinators(listener(advertised(1, 1), view=view))
+    assert (finding.code, finding.severity) == ("COORDINATOR_UNKNOWN", "error")
+    assert finding.text == (
+        "node 1 names node 7 at broker7:9092 as coordinator of group payments, and Metadata lacks it"
+    )
+
+
+def test_named_groups_without_a_coordinator() -> None:
+    error = {"node_id": -1, "address": "", "error": "COORDINATOR_NOT_AVAILABLE"}
+    rows = (found_coordinator(**error, key="group payments"), found_coordinator(**error))
+    (finding,) = check_coordinators(listener(view=ClusterView(endpoints=rows)))
+    assert (finding.code, finding.severity) == ("NO_COORDINATOR", "unknown")
+    assert finding.text == "node 1 names no coordinator of group payments: COORDINATOR_NOT_AVAILABLE"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import pytest
+
 from signalbox.common.ids import Grade
 from signalbox.doctor.checks.routes import check_bootstrap, check_identity_versions, check_nodes
 from tests.doctor.samples import advertised, codes_of, connection, listener, seed
+
+pytestmark = pytest.mark.spec("R8")
 
 
 def test_every_node_at_its_address() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import ssl
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -18,6 +19,8 @@ from signalbox.security.tls.contexts import server_context
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.doctor.hostile import closing, server
 from tests.security.tls.handshakes import AUTHORITY, inline
+
+pytestmark = pytest.mark.spec("R8")
 
 CLEAN = TextCleaner().clean
 DEFAULTS, _ = CLIENT_CONFIG.read({})

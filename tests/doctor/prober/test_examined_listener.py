@@ -10,6 +10,8 @@ from signalbox.client.connection.node import Address
 from signalbox.client.failures import ConfigRejected
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits
 
+pytestmark = pytest.mark.spec("R8")
+
 _PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="hush-hush";'
 _SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="a" password="hush-hush";'
 

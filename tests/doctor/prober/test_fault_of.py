@@ -17,6 +17,8 @@ from signalbox.client.failures import (
 from signalbox.doctor.observations import Fault
 from signalbox.doctor.prober.fault_of import fault_of
 
+pytestmark = pytest.mark.spec("R8")
+
 WHERE = Address("h", 1)
 
 

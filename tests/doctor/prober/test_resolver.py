@@ -8,6 +8,8 @@ import pytest
 
 from signalbox.doctor.prober.resolver import LookupNotBegun, Resolver, Unresolved, look_up
 
+pytestmark = pytest.mark.spec("R8")
+
 
 def test_every_address_of_a_name_is_looked_up_once() -> None:
     asked = []

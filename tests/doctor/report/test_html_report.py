@@ -2,10 +2,14 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+import pytest
+
 from signalbox.doctor.checks.all_checks import find
 from signalbox.doctor.observations import Certificate, ClusterView
 from signalbox.doctor.report.html_report import html_report
 from tests.doctor.samples import CLUSTER, advertised, connection, examination, listener
+
+pytestmark = pytest.mark.spec("R8")
 
 
 class _Tags(HTMLParser):

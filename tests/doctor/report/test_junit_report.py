@@ -2,10 +2,14 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import pytest
+
 from signalbox.common.ids import Grade
 from signalbox.doctor.checks.all_checks import find
 from signalbox.doctor.report.junit_report import junit_report
 from tests.doctor.samples import advertised, connection, examination, listener, seed
+
+pytestmark = pytest.mark.spec("R8")
 
 
 def test_a_suite_per_entry_and_a_case_per_address() -> None:

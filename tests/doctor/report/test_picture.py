@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import pytest
+
 from signalbox.common.ids import Grade
 from signalbox.doctor.checks.all_checks import find
 from signalbox.doctor.observations import Fault, ListenerObservation
 from signalbox.doctor.report.picture import picture
 from tests.doctor.samples import advertised, connection, examination, failed, listener, seed
+
+pytestmark = pytest.mark.spec("R8")
 
 
 def drawn(rows: ListenerObservation) -> list[tuple[str, str, str, str, bool]]:

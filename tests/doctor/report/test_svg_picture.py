@@ -2,10 +2,14 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import pytest
+
 from signalbox.doctor.checks.all_checks import find
 from signalbox.doctor.report.picture import picture
 from signalbox.doctor.report.svg_picture import svg_picture
 from tests.doctor.samples import advertised, examination, listener
+
+pytestmark = pytest.mark.spec("R8")
 
 _SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import pytest
+
 from signalbox.doctor.checks.all_checks import find
 from signalbox.doctor.observations import Certificate
 from signalbox.doctor.report.text_report import text_report
 from tests.doctor.samples import advertised, examination, listener, seed
+
+pytestmark = pytest.mark.spec("R8")
 
 
 def test_the_report_of_a_healthy_listener() -> None:

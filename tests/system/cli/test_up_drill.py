@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,3 +66,22 @@ def test_faults_of_requests_reach_clients_with_tls_and_sasl(config: ClientConfig
         signalbox("drill", "clear", *data)
         signalbox("drill", "answer", "Produce", "NOT_ENOUGH_REPLICAS", "--times", "2", *data)
         assert producer.send("orders", b"three").result(60).offset == 1
+
+
+def test_a_fault_of_one_listener_leaves_the_other_one_alone(tmp_path: Path) -> None:
+    data = ["--data", str(tmp_path / "data")]
+    options = ["--brokers", "1", "--port", "0", "--topic", "orders:1", "--listener", "EXTERNAL=PLAINTEXT"]
+    signalbox("up", "--drill", "--detach", *options, *data)
+    rows = json.loads(signalbox("drill", "list", "--json", *data))["addresses"]
+    address = {row["listener"]: row["address"] for row in rows}
+    fault = ("answer", "Produce", "TOPIC_AUTHORIZATION_FAILED", "--times", "all", "--listener", "EXTERNAL")
+    signalbox("drill", *fault, *data)
+    results = {}
+    for name in ("CLIENT", "EXTERNAL"):
+        with SyncClient.of(address[name]) as client, client.producer() as producer:
+            try:
+                results[name] = str(producer.send("orders", b"x").result(60).offset)
+            except KafkaError as error:
+                results[name] = error.error.name
+    signalbox("down", *data)
+    assert results == {"CLIENT": "0", "EXTERNAL": "TOPIC_AUTHORIZATION_FAILED"}

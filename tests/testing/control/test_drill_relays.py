@@ -45,6 +45,27 @@ def test_clients_reach_brokers_through_relays_that_are_rewired(tmp_path: Path) -
         ask_control(tmp_path, {"do": "list"})
 
 
+def test_a_further_listener_has_relays_of_its_own(tmp_path: Path) -> None:
+    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
+    own = [server.getsockname()[1] for server in servers]
+    first, second, *external = free_ports(4)
+    ports = {
+        1: RelayedPorts(first, own[0], 7, {"EXTERNAL": (external[0], own[2])}),
+        2: RelayedPorts(second, own[1], 8, {"EXTERNAL": (external[1], own[3])}),
+    }
+    with DrillRelays(tmp_path, ports):
+        assert [reached(port, *servers) for port in (first, second, *external)] == [1, 2, 3, 4]
+        swap = {"one": "1", "other": "2", "listener": "EXTERNAL"}
+        ask_control(tmp_path, {"do": "apply", "fault": "SwapAddresses", "fields": swap})
+        assert [reached(port, *servers) for port in (first, second, *external)] == [1, 2, 4, 3]
+        rows = ask_control(tmp_path, {"do": "list"})["addresses"]
+        assert [(row["broker"], row["listener"], row["leads_to"]) for row in rows] == [
+            (1, "CLIENT", [1]), (1, "EXTERNAL", [2]), (2, "CLIENT", [2]), (2, "EXTERNAL", [1])
+        ]  # fmt: skip
+    for server in servers:
+        server.close()
+
+
 def test_a_port_that_is_taken_leaves_nothing_behind(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = {1: RelayedPorts(taken.getsockname()[1], 7, 8)}

@@ -54,8 +54,13 @@ def test_the_addresses(control: FaultControl, board: SwitchboardThread) -> None:
     host, port = board.line("broker-1").address
     first = control.execute({"do": "list"})["addresses"][0]
     assert first == {
-        "broker": 1, "address": f"{host}:{port}", "leads_to": ["127.0.0.1:9"], "open": 0, "accepted": 0
-    }  # fmt: skip
+        "broker": 1,
+        "listener": "CLIENT",
+        "address": f"{host}:{port}",
+        "leads_to": ["127.0.0.1:9"],
+        "open": 0,
+        "accepted": 0,
+    }
     assert leads_to(control) == [["127.0.0.1:9"], []]
 
 

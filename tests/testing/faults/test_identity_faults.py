@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.faults import CapApiVersions, CapVersions, RewriteMetadata, WrongCluster, WrongNode
 from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
-from tests.testing.faults.probes import accepts, ask, metadata_of, node_at
+from tests.testing.faults.probes import PATIENT, accepts, ask, metadata_of, node_at
 
 VERSIONS = ApiVersionsRequest(client_software_name="probe", client_software_version="1")
 
@@ -95,3 +96,47 @@ def test_metadata_with_other_addresses_and_without_a_node(kafka_cluster: KafkaCl
         assert leaders == {0: (1, 0), 1: (2, 0), 2: (-1, Error.LISTENER_NOT_FOUND)}
         assert shown(3) == true
     assert shown(1) == true
+
+
+def test_one_client_alone(kafka_cluster: KafkaCluster) -> None:
+    other = replace(PATIENT, client_id="other")
+    metadata = MetadataRequest(topics=[])
+
+    def clusters_shown() -> list[str]:
+        return [
+            ask(kafka_cluster.advertised(1), metadata, settings=settings)[0].cluster_id for settings in (PATIENT, other)
+        ]
+
+    def newest(settings: ConnectionSettings, api: int) -> int:
+        [response] = ask(kafka_cluster.advertised(1), VERSIONS, settings=replace(settings, identity_enabled=False))
+        return int(next(row.max_version for row in response.api_keys if row.api_key == api))
+
+    true, before = kafka_cluster.cluster_id, newest(other, 1)
+    with kafka_cluster.faults(WrongCluster(1, "elsewhere", client_id="probe")):
+        assert clusters_shown() == ["elsewhere", true]
+        assert node_at(kafka_cluster, kafka_cluster.advertised(1)) == []
+    with kafka_cluster.faults(WrongCluster(1, "elsewhere", client_id="other"), WrongNode(2, 7, client_id="other")):
+        assert clusters_shown() == [true, "elsewhere"]
+        assert [node_at(kafka_cluster, kafka_cluster.advertised(node)) for node in (1, 2)] == [[1], [2]]
+    with kafka_cluster.faults(CapVersions(1, "Fetch", 11, client_id="other"), CapApiVersions(1, client_id="other")):
+        assert [newest(PATIENT, api) for api in (1, 18)] == [before, 5]
+        assert [newest(other, api) for api in (1, 18)] == [11, 4]
+    with kafka_cluster.faults(RewriteMetadata([1], hidden=[2], client_id="other")):
+        shown = [ask(kafka_cluster.advertised(1), metadata, settings=each)[0].brokers for each in (PATIENT, other)]
+        assert [len(brokers) for brokers in shown] == [3, 2]
+
+
+@pytest.mark.kafka_cluster(brokers=3, listeners={"EXTERNAL": "PLAINTEXT"})
+def test_one_listener_alone(kafka_cluster: KafkaCluster) -> None:
+    def nodes_at(node: int) -> list[list[int]]:
+        listeners = ("CLIENT", "EXTERNAL")
+        return [node_at(kafka_cluster, kafka_cluster.advertised(node, each)) for each in listeners]
+
+    with kafka_cluster.faults(WrongNode(1, 7, listener="EXTERNAL"), WrongCluster(2, "elsewhere", listener="CLIENT")):
+        assert [nodes_at(node) for node in (1, 2)] == [[[1], []], [[], [2]]]
+    with kafka_cluster.faults(RewriteMetadata([1], hidden=[3], listener="EXTERNAL")):
+        shown = [metadata_of(kafka_cluster.advertised(1, each)).brokers for each in ("CLIENT", "EXTERNAL")]
+        assert [len(brokers) for brokers in shown] == [3, 2]
+    with pytest.raises(ValueError, match="no listener 'INNER'; there are CLIENT, EXTERNAL"):
+        kafka_cluster.faults(CapVersions(1, "Fetch", 11, listener="INNER"))
+    assert [nodes_at(node) for node in (1, 2)] == [[[1], [1]], [[2], [2]]]

@@ -17,7 +17,10 @@ pytestmark = pytest.mark.spec("R7")
         ({"brokers": 0}, "at least one broker, not 0"),
         ({"security": "TLS"}, "security is one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, not 'TLS'"),
         ({"mechanism": "GSSAPI"}, "mechanism is one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, not 'GSSAPI'"),
-        ({"authorize": True, "security": "SSL"}, "authorize needs users"),
+        ({"authorize": True, "security": "SSL"}, "authorize and acls need users"),
+        ({"acls": {"alice": ["READ t"]}}, "authorize and acls need users"),
+        ({"security": "SASL_SSL", "acls": {"eve": ["READ t"]}}, "acls are for users of the cluster, not for eve"),
+        ({"security": "SASL_SSL", "acls": {"alice": ["MAY t"]}}, "'MAY' is no operation"),
         ({"security": "SASL_SSL", "users": {}}, "SASL needs at least one user"),
         ({"broker": 3, "topic": "t"}, "not broker, topic"),
     ],
@@ -47,8 +50,10 @@ def test_the_key_depends_on_every_option_and_not_on_their_order() -> None:
     others: list[dict[str, Any]] = [
         {"brokers": 1}, {"security": "SSL"}, {"mechanism": "PLAIN"}, {"users": {"bob": "b"}}, {"topics": {"a": 1}},
         {"overrides": {"a": "b"}}, {"processes": True}, {"security": "SASL_SSL", "authorize": True},
+        {"security": "SASL_SSL", "acls": {"alice": ["READ t"]}},
+        {"security": "SASL_SSL", "acls": {"alice": ["READ u"]}},
     ]  # fmt: skip
-    assert len({base.key, *(ClusterOptions.of(each).key for each in others)}) == 9
+    assert len({base.key, *(ClusterOptions.of(each).key for each in others)}) == 11
 
 
 def test_more_listeners_of_clients() -> None:

@@ -76,9 +76,9 @@ app = typer.Typer(help="Faults of the cluster of `up --drill`: apply, list, clea
 def list_faults(data: DATA = None) -> None:
     """List the faults that are applied, and where the addresses of the brokers lead."""
     response = _ask(data, {"do": "list"})
-    addresses = Listing("broker", "address", "leads to", "open", "accepted", title="addresses")
+    addresses = Listing("broker", "listener", "address", "leads to", "open", "accepted", title="addresses")
     for row in response["addresses"]:
-        addresses.add(*(row[name] for name in ("broker", "address", "leads_to", "open", "accepted")))
+        addresses.add(*(row[name] for name in ("broker", "listener", "address", "leads_to", "open", "accepted")))
     faults = Listing("number", "fault")
     for row in response["faults"]:
         faults.add(row["number"], row["fault"])

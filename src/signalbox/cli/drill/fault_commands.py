@@ -24,6 +24,7 @@ _FIELD_HELP = {
     "delay_ms": "Milliseconds by which it is late.",
     "error": "Name of the error in Kafka: NOT_LEADER_OR_FOLLOWER.",
     "first": "Number of the first request that is concerned, counted from 1.",
+    "listener": "Only this listener of clients (`up --drill --listener`).",
     "node": "Id of the broker.",
     "one": "Id of a broker.",
     "other": "Id of another broker.",
@@ -49,7 +50,7 @@ _FIELD_HELP = {
     "addresses": 'Addresses in place of the advertised ones: \'{"1": ["host", 9092]}\'.',
 }
 
-_ONE_ADDRESS = ("bootstrap", "listener")  # brokers of `up` have one address for clients
+_ONE_ADDRESS = ("bootstrap",)  # the advertised addresses of `up` are for bootstrap.servers, too
 
 Run = Callable[[Path | None, str, dict[str, str]], None]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
@@ -16,18 +17,22 @@ _HOST = "127.0.0.1"
 @dataclass(frozen=True, slots=True)
 class Ports:
     """Three ports per broker (CLIENT, REPLICATION, CONTROL), one per controller, one metrics page per node. With
-    `drill` clients find a relay at the port of CLIENT, and each broker has two more: that of CLIENT, and KIT."""
+    `drill` clients find a relay at the port of CLIENT, and each broker has two more: that of CLIENT, and KIT. Each of
+    `listeners` has two per broker, too: that of its relay, and its own."""
 
     first: int
     brokers: int
     controllers: int
     drill: bool = False
+    listeners: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, first: int, brokers: int, controllers: int, drill: bool = False) -> Ports:
+    def of(
+        cls, first: int, brokers: int, controllers: int, drill: bool = False, listeners: tuple[str, ...] = ()
+    ) -> Ports:
         """`first` 0 takes free ports."""
-        count = 4 * brokers + 2 * controllers + (2 * brokers if drill else 0)
-        return cls(first or consecutive_ports(count, Random()), brokers, controllers, drill)
+        count = 4 * brokers + 2 * controllers + (2 * brokers * (1 + len(listeners)) if drill else 0)
+        return cls(first or consecutive_ports(count, Random()), brokers, controllers, drill, listeners)
 
     def of_node(self, node_id: int, advertised_host: str | None, overrides: dict[str, str]) -> dict[str, str]:
         """The keys of one node that depend on its ports; `overrides` have their way."""
@@ -44,9 +49,16 @@ class Ports:
         """The ports of each broker behind a relay."""
         first = self.first + 4 * self.brokers + 2 * self.controllers
         return {
-            node_id: RelayedPorts(self._client(node_id), first + 2 * node_id - 2, first + 2 * node_id - 1)
+            node_id: RelayedPorts(
+                self._client(node_id), first + 2 * node_id - 2, first + 2 * node_id - 1, self._more(node_id)
+            )
             for node_id in range(1, self.brokers + 1)
         }
+
+    def _more(self, node_id: int) -> Mapping[str, tuple[int, int]]:
+        """(port of the relay, port of the broker) of each further listener."""
+        first = self.first + 6 * self.brokers + 2 * self.controllers + 2 * (node_id - 1) * len(self.listeners)
+        return {name: (first + 2 * index, first + 2 * index + 1) for index, name in enumerate(self.listeners)}
 
     def _client(self, node_id: int) -> int:
         return self.first + 3 * (node_id - 1)
@@ -56,7 +68,10 @@ class Ports:
         inner = f"REPLICATION://{_HOST}:{client + 1},CONTROL://{_HOST}:{client + 2}"
         if self.drill:
             inner += f",{KIT}://{_HOST}:{self.relayed()[node_id].kit}"
+        more = self._more(node_id).items()
+        own = "".join(f",{name}://{_HOST}:{port_of_broker}" for name, (_, port_of_broker) in more)
+        relayed = "".join(f",{name}://{_HOST}:{port_of_relay}" for name, (port_of_relay, _) in more)
         return {
-            "listeners": f"CLIENT://{host}:{port},{inner}",
-            "advertised.listeners": f"CLIENT://{advertised_host}:{client},{inner}",
+            "listeners": f"CLIENT://{host}:{port},{inner}{own}",
+            "advertised.listeners": f"CLIENT://{advertised_host}:{client},{inner}{relayed}",
         }

@@ -27,8 +27,10 @@ from signalbox.configuration.check.config_warnings import unknown_keys
 from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.testing.broker_logins import names_own_security
 from signalbox.testing.control.drill_relays import KIT, DrillRelays
+from signalbox.testing.kafka_cluster.cluster_options import SECURITY_PROTOCOLS
 from signalbox.testing.process_cluster import BrokerProcess, ClusterFailed, ProcessCluster
 
+_NAMES_OF_UP = ("CLIENT", "REPLICATION", "CONTROL", "CONTROLLER", KIT)
 _PROTOCOLS = "listener.security.protocol.map"
 _OF_UP = {
     "signalbox.advertised.check": "warn",
@@ -38,7 +40,8 @@ _OF_UP = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPlan:
-    """The options of `up`. `folder` None: the default one; `port` 0: free ports."""
+    """The options of `up`. `folder` None: the default one; `port` 0: free ports. `listeners`: further ones of clients,
+    with their security protocols."""
 
     folder: Path | None
     brokers: int
@@ -48,6 +51,7 @@ class ClusterPlan:
     advertised_host: str | None
     detached: bool
     drill: bool
+    listeners: dict[str, str]
     overrides: dict[str, str]
 
 
@@ -60,10 +64,12 @@ def run_cluster(plan: ClusterPlan) -> None:
     except ValueError as error:
         fail(str(error), code=2)
     folder = (plan.folder or default_folder()).absolute()
+    _reject_listeners(plan.listeners, plan.drill)
     if plan.drill:
-        overrides = _for_relays(overrides, plan.advertised_host)
-    ports = Ports.of(plan.port, plan.brokers, plan.controllers, plan.drill)
+        overrides = _for_relays(overrides, plan.advertised_host, plan.listeners)
+    ports = Ports.of(plan.port, plan.brokers, plan.controllers, plan.drill, tuple(plan.listeners))
     cluster = _cluster(folder, ports, overrides, plan.advertised_host)
+    cluster.more_listeners |= plan.listeners
     properties = {node_id: broker.properties_file for node_id, broker in cluster.brokers.items()}
     relays = DrillRelays(folder, ports.relayed(), properties) if plan.drill else None
     background = detach(folder / "up.log") if plan.detached and _made(folder) else None
@@ -100,7 +106,17 @@ def _warn_of_unknown(overrides: dict[str, str]) -> None:
         typer.secho(f"warning: {warning}", fg="yellow", err=True)
 
 
-def _for_relays(overrides: dict[str, str], advertised_host: str | None) -> dict[str, str]:
+def _reject_listeners(listeners: dict[str, str], drill: bool) -> None:
+    if listeners and not drill:
+        fail("--listener adds relays: give --drill, too", code=2)
+    for name, protocol in listeners.items():
+        if not name.isalnum() or name.upper() in _NAMES_OF_UP:
+            fail(f"--listener {name}={protocol}: take another name than {', '.join(_NAMES_OF_UP)}", code=2)
+        if protocol not in SECURITY_PROTOCOLS:
+            fail(f"--listener {name}={protocol}: the protocol is one of {', '.join(SECURITY_PROTOCOLS)}", code=2)
+
+
+def _for_relays(overrides: dict[str, str], advertised_host: str | None, more: dict[str, str]) -> dict[str, str]:
     """The overrides of a cluster with relays. What users set for themselves and a drill sets, too, ends the command."""
     if advertised_host is not None:
         fail("--drill has relays on this host only: leave out --advertised-host", code=2)
@@ -109,7 +125,8 @@ def _for_relays(overrides: dict[str, str], advertised_host: str | None) -> dict[
             fail(f"--drill sets {key}: leave out --override {key}", code=2)
     if _PROTOCOLS not in overrides:
         return overrides
-    return overrides | {_PROTOCOLS: f"{overrides[_PROTOCOLS]},{KIT}:PLAINTEXT"}
+    own = "".join(f",{name}:{protocol}" for name, protocol in {KIT: "PLAINTEXT", **more}.items())
+    return overrides | {_PROTOCOLS: f"{overrides[_PROTOCOLS]}{own}"}
 
 
 def _made(folder: Path) -> bool:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from ipaddress import ip_network
 
 from signalbox.doctor.checks.about import about, ids, ip_of
 from signalbox.doctor.finding import Finding
 from signalbox.doctor.observations import AddressObservation, ListenerObservation
+
+_INNER_SUFFIXES = (".svc", ".svc.cluster.local", ".internal")
+# Defaults of kubeadm and flannel, k3s, OpenShift, Docker, Podman.
+_CONTAINER_NETWORKS = tuple(
+    map(ip_network, ("10.244.0.0/16", "10.42.0.0/16", "10.128.0.0/14", "172.17.0.0/16", "10.88.0.0/16"))
+)
 
 
 def check_destinations(listener: ListenerObservation) -> Iterator[Finding]:
@@ -56,6 +63,40 @@ def check_duplicates(listener: ListenerObservation) -> Iterator[Finding]:
         sharing = sorted(nodes.get(row.address.lower(), []))
         if len(sharing) > 1 and sharing[0] == row.node_id:
             yield about("DUPLICATE_ADDRESS", listener, row, f"nodes {ids(sharing)} advertise {row.address}")
+
+
+def check_names_of_networks(listener: ListenerObservation) -> Iterator[Finding]:
+    """Names of a cluster's or a provider's own network, for clients that came by a name or an address of another one:
+    they may resolve here and nowhere else."""
+    seeds = [row for row in listener.seeds if row.usable]
+    if not seeds or any(_is_inside(row) for row in seeds):
+        return
+    for row in listener.advertised:
+        if ip_of(row.host) is None and _is_name_of_network(row.host):
+            text = f"node {row.node_id} advertises {row.address}, a name of an inner network"
+            yield about("INTERNAL_NAME", listener, row, text)
+
+
+def check_container_addresses(listener: ListenerObservation) -> Iterator[Finding]:
+    """IP addresses that containers get from their runtime: the next container gets them."""
+    for row in listener.advertised:
+        ip = ip_of(row.host)
+        network = next((network for network in _CONTAINER_NETWORKS if ip is not None and ip in network), None)
+        if network is not None:
+            text = f"node {row.node_id} advertises {row.address}, of a range of containers ({network})"
+            yield about("CONTAINER_ADDRESS", listener, row, text)
+
+
+def _is_inside(row: AddressObservation) -> bool:
+    """Whether clients of this address are in the inner network themselves, as far as one can tell."""
+    if ip_of(row.host) is not None:
+        return not _any(row, "is_global")
+    return _is_name_of_network(row.host)
+
+
+def _is_name_of_network(host: str) -> bool:
+    name = host.lower().removesuffix(".")
+    return "." not in name or name.endswith(_INNER_SUFFIXES)
 
 
 def _ips(row: AddressObservation) -> tuple[str, ...]:

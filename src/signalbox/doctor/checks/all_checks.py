@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.doctor.checks import address_lint, certificates, clusters, connections, responses, routes
+from signalbox.doctor.checks import address_lint, certificates, client_options, clusters, connections, responses, routes
 from signalbox.doctor.checks.about import ExaminationCheck, ListenerCheck
 from signalbox.doctor.finding import Finding, Severity
 from signalbox.doctor.observations import Examination
@@ -26,7 +26,13 @@ LISTENER_CHECKS: tuple[ListenerCheck, ...] = (
     routes.check_identity_versions,
     responses.check_metadata,
     responses.check_endpoints,
+    responses.check_coordinators,
     responses.check_own_configs,
+    address_lint.check_names_of_networks,
+    address_lint.check_container_addresses,
+    client_options.check_pinned_cluster,
+    client_options.check_recovery,
+    client_options.check_identity,
 )
 _ORDER = (Severity.ERROR, Severity.UNKNOWN, Severity.NOTICE)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from signalbox.doctor.checks.about import about
 from signalbox.doctor.finding import Finding
-from signalbox.doctor.observations import AddressObservation, ListenerObservation
+from signalbox.doctor.observations import AddressObservation, EndpointObservation, ListenerObservation
 
 _DYNAMIC_PORT = ":0"
 
@@ -29,8 +29,8 @@ def check_metadata(listener: ListenerObservation) -> Iterator[Finding]:
 
 
 def check_endpoints(listener: ListenerObservation) -> Iterator[Finding]:
-    """Other addresses than Metadata has: one finding per API and node. A node that Metadata lacks is no finding: it may
-    have been restarted in between, or may be one of those beyond the limit."""
+    """Other addresses than Metadata has: one finding per API and node. A node that Metadata lacks is no finding
+    here: it may have been restarted in between, or may be one of those beyond the limit."""
     view = listener.view.brokers
     leaks: dict[tuple[str, int], set[str]] = defaultdict(set)
     for row in listener.view.endpoints:
@@ -40,6 +40,22 @@ def check_endpoints(listener: ListenerObservation) -> Iterator[Finding]:
         address = next((row for row in listener.advertised if row.node_id == node_id), None)
         text = f"{source} has node {node_id} at {', '.join(sorted(addresses))}, Metadata has {view[str(node_id)]}"
         yield about("LEAKED_ADDRESS", listener, address, text)
+
+
+def check_coordinators(listener: ListenerObservation) -> Iterator[Finding]:
+    """Coordinators that no client can reach, since Metadata lacks them; named groups and transactional ids that have
+    none."""
+    absent: dict[int, EndpointObservation] = {}
+    for row in listener.view.endpoints:
+        if row.absent and (row.node_id not in absent or row.key):
+            absent[row.node_id] = row
+        if row.error and row.key:
+            text = f"node {row.asked} names no coordinator of {row.key}: {row.error}"
+            yield about("NO_COORDINATOR", listener, None, text)
+    for node_id, row in sorted(absent.items()):
+        of = f" of {row.key}" if row.key else ""
+        text = f"node {row.asked} names node {node_id} at {row.address} as coordinator{of}, and Metadata lacks it"
+        yield about("COORDINATOR_UNKNOWN", listener, None, text)
 
 
 def check_own_configs(listener: ListenerObservation) -> Iterator[Finding]:

@@ -1,8 +1,8 @@
 """What brokers say about each other: Metadata, DescribeCluster, FindCoordinator, and the node endpoints in Fetch.
 
-All read-only. FindCoordinator is asked only where its internal topic exists, because asking would create it. The node
-endpoints are provoked: a Fetch of a partition from a node that has no replica of it, or with an old leader epoch, is
-answered with an error and the leader's address (KIP-951); no record is read.
+All read-only. Coordinators: `coordinators.py`. The node endpoints are provoked: a Fetch of a partition from a node that
+has no replica of it, or with an old leader epoch, is answered with an error and the leader's address (KIP-951); no
+record is read.
 """
 
 from __future__ import annotations
@@ -12,19 +12,16 @@ from typing import Any
 
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Address
-from signalbox.client.failures import VersionUnsupported
 from signalbox.doctor.observations import ClusterView, EndpointObservation
+from signalbox.doctor.prober.coordinators import CoordinatorKeys, read_coordinators
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
 from signalbox.protocol.messages.fetch import FetchRequest
-from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.security.clean_text import clean_name
 
-_INTERNAL_TOPICS = (("__consumer_offsets", 0), ("__transaction_state", 1))
-_COORDINATOR_KEY = "signalbox-doctor"
-_ENDPOINTS_FROM, _SINGLE_KEY_MAX = 16, 3
+_ENDPOINTS_FROM = 16
 _MAX_LISTED = 20
 _MAX_ENDPOINTS, _MAX_ALL_ENDPOINTS = 1_100, 10_000
 
@@ -86,7 +83,7 @@ async def read_cluster(connection: ClientConnection, max_brokers: int) -> Cluste
 
 
 async def read_endpoints(
-    connection: ClientConnection, node_id: int, cluster: Cluster
+    connection: ClientConnection, node_id: int, cluster: Cluster, keys: CoordinatorKeys | None = None
 ) -> tuple[list[EndpointObservation], list[str]]:
     """(every address that this node returns in other responses than Metadata, checks that could not be made)."""
     rows: list[tuple[str, Any]] = []
@@ -96,11 +93,10 @@ async def read_endpoints(
         rows += [("DescribeCluster", Endpoint(row.broker_id, row.host, row.port)) for row in response.brokers]
     else:
         skipped.append("DescribeCluster: the brokers do not have it")
-    for topic, key_type in _INTERNAL_TOPICS:
-        if topic not in cluster.internal_topics:
-            skipped.append(f"FindCoordinator: the topic {topic} does not exist")
-        else:
-            rows += [("FindCoordinator", row) for row in await _coordinators(connection, key_type)]
+    coordinators, unasked = await read_coordinators(
+        connection, node_id, cluster.internal_topics, keys or CoordinatorKeys()
+    )
+    skipped += unasked
     provoked = await _provoked(connection, node_id, cluster)
     if provoked is None:
         skipped.append("Fetch: no error with node endpoints can be provoked")
@@ -112,7 +108,7 @@ async def read_endpoints(
         EndpointObservation(source=source, asked=node_id, node_id=row.node_id, address=_text(row.host, row.port))
         for source, row in rows[:_MAX_ENDPOINTS]
     ]
-    return found, skipped
+    return coordinators + found, skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +118,6 @@ class Endpoint:
     node_id: int
     host: str
     port: int
-
-
-async def _coordinators(connection: ClientConnection, key_type: int) -> list[Endpoint]:
-    """At most one. Errors are no finding: a coordinator may be about to load."""
-    request = FindCoordinatorRequest(key=_COORDINATOR_KEY, key_type=key_type)
-    try:
-        response = await connection.request(request, max_version=_SINGLE_KEY_MAX)
-    except VersionUnsupported:
-        return []
-    if response.error_code != Error.NONE:
-        return []
-    return [Endpoint(response.node_id, response.host, response.port)]
 
 
 async def _provoked(connection: ClientConnection, node_id: int, cluster: Cluster) -> list[Endpoint] | None:
@@ -160,9 +144,9 @@ async def _provoked(connection: ClientConnection, node_id: int, cluster: Cluster
 def with_endpoints(view: ClusterView, endpoints: list[EndpointObservation], skipped: list[str]) -> ClusterView:
     """The view with what the nodes returned. An endpoint that several nodes return is kept once, with the node that was
     asked first; each reason is kept once."""
-    once: dict[tuple[str, int, str], EndpointObservation] = {}
+    once: dict[EndpointObservation, EndpointObservation] = {}
     for row in endpoints:
-        once.setdefault((row.source, row.node_id, row.address), row)
+        once.setdefault(replace(row, asked=-1), row)
     if len(once) > _MAX_ALL_ENDPOINTS:
         skipped = [*skipped, f"{_MAX_ALL_ENDPOINTS} of {len(once)} addresses in other responses were compared"]
     rows = tuple(once.values())[:_MAX_ALL_ENDPOINTS]

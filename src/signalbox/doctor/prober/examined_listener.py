@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from signalbox.client.client_settings import ClientSettings
@@ -13,11 +13,13 @@ from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.hiding_login import hiding_secrets
 from signalbox.client.connection.node import Address
 from signalbox.common.config.old_keys import current_name
+from signalbox.doctor.observations import ClientOptions
 from signalbox.doctor.prober.certificate_reader import unverified_context
 from signalbox.security.clean_text import TextCleaner, secrets_of
 from signalbox.security.sasl.mechanism import OAUTHBEARER, SCRAM_MECHANISMS
 
 METADATA_FRAME_BYTES = 16 << 20  # the Metadata of some 100,000 partitions: asked once per listener
+_PIN = "pin:"
 _MAX_FRAME_BYTES = 1 << 20  # any other response, for some 10,000 nodes
 
 
@@ -61,6 +63,7 @@ class ExaminedListener:
     certificates: ssl.SSLContext | None
     hides_secret: bool
     questions: Questions = Questions.ALL
+    client: ClientOptions = field(default_factory=ClientOptions)
 
     @classmethod
     def of(
@@ -98,6 +101,11 @@ class ExaminedListener:
             cleaner=cleaner,
             certificates=unverified_context(values) if client.security.tls is not None else None,
             hides_secret=not uses_sasl or mechanism in SCRAM_MECHANISMS,
+            client=ClientOptions(
+                recovery_strategy=client.recovery.metadata_recovery_strategy,
+                cluster_check=client.recovery.cluster_check_enabled,
+                pinned_cluster_id=client.cluster_id_policy.partition(_PIN)[2],
+            ),
         )
 
     @property

@@ -22,18 +22,26 @@ from signalbox.doctor.observations import (
 )
 from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
 from signalbox.doctor.prober.cluster_questions import Cluster, read_cluster, read_endpoints, with_endpoints
+from signalbox.doctor.prober.coordinators import CoordinatorKeys
 from signalbox.doctor.prober.examined_listener import METADATA_FRAME_BYTES, ExaminedListener, Limits
 from signalbox.doctor.prober.fault_of import problem_of
 from signalbox.doctor.prober.resolver import Lookup, look_up
 
 
-async def examine(listeners: Sequence[ExaminedListener], limits: Limits, lookup: Lookup = look_up) -> Examination:
-    """Observes everything. `lookup` replaces the operating system's name resolution. Never raises for anything that a
-    peer does, and ends after `limits.run_timeouts` timeouts at the latest (a few more for requests in flight)."""
+async def examine(
+    listeners: Sequence[ExaminedListener],
+    limits: Limits,
+    lookup: Lookup = look_up,
+    keys: CoordinatorKeys | None = None,
+) -> Examination:
+    """Observes everything, and the coordinators of `keys`. `lookup` replaces the operating system's name resolution.
+    Never raises for anything that a peer does, and ends after `limits.run_timeouts` timeouts at the latest (a few more
+    for requests in flight)."""
     loop = asyncio.get_running_loop()
     started_at, started = datetime.now(UTC), loop.time()
     run = Run(limits, lookup)
-    rows = await asyncio.gather(*(_Examiner(listener, run).examine() for listener in listeners))
+    examiners = [_Examiner(listener, run, keys or CoordinatorKeys()) for listener in listeners]
+    rows = await asyncio.gather(*(examiner.examine() for examiner in examiners))
     return Examination(
         started=started_at.isoformat(timespec="seconds"),
         duration_ms=round((loop.time() - started) * 1000, 1),
@@ -44,8 +52,9 @@ async def examine(listeners: Sequence[ExaminedListener], limits: Limits, lookup:
 class _Examiner:
     """One bootstrap entry."""
 
-    def __init__(self, listener: ExaminedListener, run: Run) -> None:
+    def __init__(self, listener: ExaminedListener, run: Run, keys: CoordinatorKeys) -> None:
         self._listener = listener
+        self._keys = keys
         self._run = run
         self._prober = AddressProber(listener, run)
 
@@ -60,6 +69,7 @@ class _Examiner:
             bootstrap=self._listener.text,
             protocol=self._listener.protocol,
             mechanism=self._listener.mechanism,
+            client=self._listener.client,
             view=view,
             addresses=tuple(addresses),
         )
@@ -133,7 +143,7 @@ class _Examiner:
                     return [], ["there was no time to ask all nodes"]
                 connection = await connect(address, self._listener.settings, expected, resolved=[row.usable[0].ip])
                 try:
-                    return await read_endpoints(connection, row.node_id, cluster)
+                    return await read_endpoints(connection, row.node_id, cluster, self._keys)
                 finally:
                     connection.close("the probe is over")
         except Exception as failure:  # ClientFailure, TimeoutError, or a response that no code expects

@@ -48,8 +48,16 @@ def _listener(listener: ListenerObservation, findings: list[Finding]) -> list[st
     for row in listener.addresses:
         for ip, certificate in row.certificates.items():
             lines.append(f"  certificate of {row.address} ({ip}): {_certificate(certificate)}")
+    lines += _coordinators(listener)
     lines += [f"  not checked: {reason}" for reason in view.skipped]
     return lines
+
+
+def _coordinators(listener: ListenerObservation) -> list[str]:
+    """The coordinators of the groups and transactional ids that were asked for by name."""
+    rows = [row for row in listener.view.endpoints if row.key and not row.error]
+    texts = [f"  coordinator of {row.key}: node {row.node_id} at {row.address}" for row in rows]
+    return list(dict.fromkeys(texts))
 
 
 def _cells(arrow: Arrow) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -21,11 +21,13 @@ _HOST = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class RelayedPorts:
-    """The ports of one broker: `advertised` is the relay's, which leads to `client`; `kit` is advertised as it is."""
+    """The ports of one broker: `advertised` is the relay's, which leads to `client`; `kit` is advertised as it is.
+    `more` has the ports of the relay and of the broker for each further listener of clients."""
 
     advertised: int
     client: int
     kit: int
+    more: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class DrillRelays:
@@ -49,7 +51,7 @@ class DrillRelays:
         """OSError if a port is taken."""
         from signalbox.testing.control.control_socket import ControlSocket  # not for every `signalbox up`
         from signalbox.testing.control.fault_control import FaultControl
-        from signalbox.testing.faults.fault import address_line
+        from signalbox.testing.faults.fault import FIRST_LISTENER, address_line
         from signalbox.testing.switchboard_thread import SwitchboardThread
         from signalbox.testing.wire.request_rule import LineRules
 
@@ -58,10 +60,11 @@ class DrillRelays:
             board.reach_brokers_at(self.kit_bootstrap)
             topic_names: dict[bytes, str] = {}
             for node, ports in self._ports.items():
-                name, rules = address_line(node), LineRules(topic_names=topic_names)
-                board.add_line(name, (_HOST, ports.client), ports.advertised, rules)
-                if node in self._properties:
-                    _read_tls(board.line(name), self._properties[node])
+                for listener, (relay, own) in {FIRST_LISTENER: (ports.advertised, ports.client), **ports.more}.items():
+                    name, rules = address_line(node, listener=listener), LineRules(topic_names=topic_names)
+                    board.add_line(name, (_HOST, own), relay, rules)
+                    if node in self._properties:
+                        _read_tls(board.line(name), self._properties[node], listener)
             stack.enter_context(ControlSocket(self._folder, FaultControl(board).execute))
             self._stack = stack.pop_all()
         return self
@@ -70,14 +73,13 @@ class DrillRelays:
         self._stack.close()
 
 
-def _read_tls(line: Line, properties_file: Path) -> None:
+def _read_tls(line: Line, properties_file: Path, listener: str) -> None:
     """A line without rules rejects faults that read requests. The broker itself says what is wrong with its file."""
     from signalbox.configuration.config_file import ConfigFileError
     from signalbox.security.tls.settings import TlsConfigError
     from signalbox.testing.control.listener_line_tls import listener_line_tls
-    from signalbox.testing.faults.fault import FIRST_LISTENER
 
     try:
-        line.tls = listener_line_tls(properties_file, FIRST_LISTENER)
+        line.tls = listener_line_tls(properties_file, listener)
     except (ConfigFileError, TlsConfigError):
         line.rules = None

@@ -3,7 +3,8 @@
     {"do": "apply", "fault": "Delay", "fields": {"node": "1", "delay_ms": "50"}}
         {"number": 1, "fault": "Delay node=1 delay_ms=50"}
     {"do": "list"}
-        {"faults": [{"number", "fault"}], "addresses": [{"broker", "address", "leads_to", "open", "accepted"}]}
+        {"faults": [{"number", "fault"}],
+         "addresses": [{"broker", "listener", "address", "leads_to", "open", "accepted"}]}
     {"do": "clear", "numbers": [1]}, without numbers all
         {"cleared": [1]}
 
@@ -19,7 +20,7 @@ from typing import Any
 from signalbox.client.failures import ClientFailure
 from signalbox.protocol.error_table import KafkaError
 from signalbox.testing.faults.applied_faults import AppliedFaults, FaultSet
-from signalbox.testing.faults.fault import line_at, node_ids
+from signalbox.testing.faults.fault import line_at, listeners_of, node_ids
 from signalbox.testing.faults.fault_text import fault_of, text_of
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_thread import SwitchboardThread
@@ -68,18 +69,22 @@ class FaultControl:
 
     def _list(self) -> JsonObject:
         async def addresses(board: Switchboard) -> list[JsonObject]:
-            return [_address(board, node) for node in node_ids(board)]
+            return [
+                _address(board, node, listener) for node in node_ids(board) for listener in listeners_of(board, node)
+            ]
 
         faults = [{"number": number, "fault": text} for number, (text, _) in self._applied.items()]
         return {"faults": faults, "addresses": self._board.execute(addresses)}
 
 
-def _address(board: Switchboard, node: int) -> JsonObject:
-    """The advertised address of a broker: where it leads, and its connections."""
-    line = line_at(board, node)
-    owners = {tuple(target): each for each in node_ids(board) for target in line_at(board, each).home}
+def _address(board: Switchboard, node: int, listener: str) -> JsonObject:
+    """The advertised address of a broker on a listener: where it leads, and its connections."""
+    line = line_at(board, node, listener=listener)
+    homes = {each: line_at(board, each, listener=listener).home for each in node_ids(board)}
+    owners = {tuple(target): each for each, home in homes.items() for target in home}
     return {
         "broker": node,
+        "listener": listener,
         "address": _text(line.address),
         "leads_to": [owners.get(target, _text(target)) for target in line.targets] if line.listening else [],
         "open": line.open_connections,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from signalbox.testing.faults.fault import Undo, address_line, line_at
+from signalbox.testing.faults.field_checks import check_node, check_nodes, check_target
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Target
 
@@ -26,6 +27,11 @@ class SwapAddresses:
     bootstrap: bool = False
     cut: bool = True
     listener: str | None = None
+
+    def __post_init__(self) -> None:
+        check_nodes("one and other", (self.one, self.other))
+        if self.one == self.other:
+            raise ValueError(f"two brokers are swapped: one and other are both {self.one}")
 
     def claims(self) -> frozenset[str]:
         return _targets(self.one, self) | _targets(self.other, self)
@@ -46,6 +52,13 @@ class SendElsewhere:
     cut: bool = True
     listener: str | None = None
 
+    def __post_init__(self) -> None:
+        check_node("node", self.node)
+        if not isinstance(self.to, int):
+            check_target("to", self.to)
+        elif self.to == self.node:
+            raise ValueError(f"the address of broker {self.node} leads to it already: to is another one")
+
     def claims(self) -> frozenset[str]:
         return _targets(self.node, self)
 
@@ -63,6 +76,9 @@ class BalanceAddress:
     bootstrap: bool = False
     cut: bool = True
     listener: str | None = None
+
+    def __post_init__(self) -> None:
+        check_nodes("over", self.over)
 
     def claims(self) -> frozenset[str]:
         return _targets(self.node, self)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from signalbox.testing.faults.fault import Fault, FaultConflict, Undo
+from signalbox.testing.faults.fault import Fault, FaultConflict, Undo, check_brokers_exist
+from signalbox.testing.faults.fault_text import text_of
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
@@ -52,10 +53,15 @@ class FaultSet:
         return AppliedFaults(self, added)
 
     def _check(self, fault: Fault) -> None:
+        async def check_brokers(board: Switchboard) -> None:
+            check_brokers_exist(board, fault)
+
+        self._board.execute(check_brokers)  # an id that does not exist is wrong whatever else is applied
         for other, _ in self._applied:
             common = fault.claims() & other.claims()
             if common:
-                raise FaultConflict(f"{fault} and {other}, which is applied, both change {', '.join(sorted(common))}")
+                changed = ", ".join(sorted(common))
+                raise FaultConflict(f"{text_of(fault)} and {text_of(other)}, which is applied, both change {changed}")
 
     def take_back(self, faults: list[tuple[Fault, Undo]]) -> None:
         """Takes back those of `faults` that are still applied, the last one first."""

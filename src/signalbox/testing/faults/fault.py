@@ -18,6 +18,7 @@ from signalbox.testing.switchboard_line import Line
 
 _ADDRESS_LINE = "broker-"
 FIRST_LISTENER = "CLIENT"
+_FIELDS_OF_BROKERS = ("node", "one", "other", "over", "nodes")
 Undo = Callable[[], Awaitable[None]]
 
 
@@ -60,19 +61,36 @@ def line_at(board: Switchboard, node: int, bootstrap: bool = False, listener: st
     name = address_line(node, bootstrap, listener)
     if name in board.names():
         return board.line(name)
-    nodes = node_ids(board)
-    if node not in nodes:
-        raise ValueError(f"there is no broker {node!r}; there are {', '.join(map(str, nodes))}")
+    _check_broker_exists(board, node)
     if bootstrap:
         raise ValueError(f"broker {node} has one address, which is for bootstrap.servers too")
-    names = [FIRST_LISTENER, *(name.partition("@")[2] for name in board.names() if name.startswith(f"broker-{node}@"))]
-    raise ValueError(f"broker {node} has no listener {listener!r}; there are {', '.join(names)}")
+    raise ValueError(f"broker {node} has no listener {listener!r}; there are {', '.join(listeners_of(board, node))}")
+
+
+def listeners_of(board: Switchboard, node: int) -> list[str]:
+    """The listeners on which a broker has an advertised address."""
+    start = f"{address_line(node)}@"
+    return [FIRST_LISTENER, *(name.removeprefix(start) for name in board.names() if name.startswith(start))]
 
 
 def node_ids(board: Switchboard) -> list[int]:
     """The brokers that have an address on the switchboard."""
     names = [name for name in board.names() if name.startswith(_ADDRESS_LINE) and "@" not in name]
     return [int(name.removeprefix(_ADDRESS_LINE)) for name in names]
+
+
+def check_brokers_exist(board: Switchboard, fault: Fault) -> None:
+    """ValueError if a field of the fault names a broker that has no address on the switchboard."""
+    for name in _FIELDS_OF_BROKERS:
+        value = getattr(fault, name, ())
+        for node in (value,) if isinstance(value, int) else value or ():
+            _check_broker_exists(board, node)
+
+
+def _check_broker_exists(board: Switchboard, node: int) -> None:
+    nodes = node_ids(board)
+    if node not in nodes:
+        raise ValueError(f"there is no broker {node!r}; there are {', '.join(map(str, nodes))}")
 
 
 def lines_of(board: Switchboard, node: int, listener: str | None = None) -> list[Line]:

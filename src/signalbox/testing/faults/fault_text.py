@@ -54,6 +54,7 @@ _NAMES: dict[Any, str] = {
     bool: "true or false",
     Target: "host:port",
     Sequence[int]: "a list of numbers, as 1,2",
+    Mapping[int, Target]: 'addresses by node id, as {"1": ["host", 9092]}',
 }
 
 
@@ -126,7 +127,13 @@ def _value(key: str, text: str, kind: Any) -> Any:
 def _is(value: Any, kind: Any) -> bool:
     if kind in (int, float):
         return isinstance(value, int | kind) and not isinstance(value, bool)
-    return isinstance(value, bool if kind is bool else tuple)
+    if kind is bool:
+        return isinstance(value, bool)
+    if kind == Target:
+        return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and _is(value[1], int)
+    if kind == Sequence[int]:
+        return isinstance(value, tuple) and all(_is(each, int) for each in value)
+    return isinstance(value, dict) and all(_is(key, int) and _is(each, Target) for key, each in value.items())
 
 
 def _parsed(text: str) -> Any:
@@ -136,5 +143,5 @@ def _parsed(text: str) -> Any:
         host, colon, port = text.rpartition(":")
         return (host, int(port)) if colon and port.isdigit() else text
     if isinstance(value, dict):  # node ids are keys, and keys of JSON are text
-        return {int(key): tuple(each) if isinstance(each, list) else each for key, each in value.items()}
+        return {_parsed(key): tuple(each) if isinstance(each, list) else each for key, each in value.items()}
     return tuple(value) if isinstance(value, list) else value

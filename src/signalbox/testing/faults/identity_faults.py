@@ -1,17 +1,22 @@
 """Nodes that are not the ones they should be, as seen on the wire (KIP-1242). With TLS they cut open
-connections, as faults of requests do."""
+connections, as faults of requests do.
+
+With `client_id` the fault is for this client only, with `listener` at this listener's addresses only. A broker has one
+fault of a kind at a time, also if the two were for different clients or listeners.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.testing.faults.fault import Readers, Undo, claims_of_node, key_of, lines_of, readers_of
+from signalbox.testing.faults.field_checks import check_node, check_nodes, check_number, check_shown_addresses
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Target
 from signalbox.testing.switchboard_rewrite import WireRewrite
-from signalbox.testing.wire.request_rule import PresentedIdentity
+from signalbox.testing.wire.request_rule import PresentedIdentity, VersionLimit
 
 _IDENTITY, _REWRITE = "identity", "changed responses"
 
@@ -23,12 +28,17 @@ class WrongNode:
 
     node: int
     is_node: int
+    client_id: str | None = None
+    listener: str | None = None
+
+    def __post_init__(self) -> None:
+        check_node("is_node", self.is_node)
 
     def claims(self) -> frozenset[str]:
         return claims_of_node(self.node, _IDENTITY)
 
     async def apply(self, board: Switchboard) -> Undo:
-        return _present(board, self.node, PresentedIdentity(node_id=self.is_node))
+        return _present(board, self, PresentedIdentity(node_id=self.is_node, client_id=self.client_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +49,18 @@ class WrongCluster:
     node: int
     cluster_id: str
     cut: bool = True
+    client_id: str | None = None
+    listener: str | None = None
 
     def claims(self) -> frozenset[str]:
         return claims_of_node(self.node, _IDENTITY) | claims_of_node(self.node, _REWRITE)
 
     async def apply(self, board: Switchboard) -> Undo:
-        undo_identity = _present(board, self.node, PresentedIdentity(cluster_id=self.cluster_id))
-        undo_rewrite = _rewrite(board, [self.node], WireRewrite(cluster_id=self.cluster_id))
+        undo_identity = _present(board, self, PresentedIdentity(cluster_id=self.cluster_id, client_id=self.client_id))
+        rewrite = WireRewrite(cluster_id=self.cluster_id, client_id=self.client_id)
+        undo_rewrite = _rewrite(board, [self.node], self.listener, rewrite)
         if self.cut:
-            for line in lines_of(board, self.node):
+            for line in lines_of(board, self.node, self.listener):
                 line.sever()
 
         async def undo() -> None:
@@ -63,12 +76,18 @@ class CapApiVersions:
 
     node: int
     version: int = 4
+    client_id: str | None = None
+    listener: str | None = None
+
+    def __post_init__(self) -> None:
+        check_number("version", self.version, 3, 4)
 
     def claims(self) -> frozenset[str]:
         return claims_of_node(self.node, _REWRITE)
 
     async def apply(self, board: Switchboard) -> Undo:
-        return _rewrite(board, [self.node], WireRewrite(api_versions_max=self.version))
+        rewrite = WireRewrite(api_versions_max=self.version, client_id=self.client_id)
+        return _rewrite(board, [self.node], self.listener, rewrite)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +100,25 @@ class CapVersions:
     api: str
     highest: int
     lowest: int = 0
+    client_id: str | None = None
+    listener: str | None = None
 
     def __post_init__(self) -> None:
-        if key_of(self.api) == ApiKey.API_VERSIONS:
+        key = key_of(self.api)
+        if key == ApiKey.API_VERSIONS:
             raise ValueError("versions of ApiVersions are limited by CapApiVersions")
+        newest = API_TABLE[key].max_version
+        check_number("highest", self.highest, -1, newest)
+        check_number("lowest", self.lowest, 0, newest if self.highest < 0 else self.highest)
 
     def claims(self) -> frozenset[str]:
         return claims_of_node(self.node, f"versions of {self.api}")
 
     async def apply(self, board: Switchboard) -> Undo:
-        lines, readers, key = lines_of(board, self.node), readers_of(board, self.node), key_of(self.api)
+        key, lines = key_of(self.api), lines_of(board, self.node, self.listener)
+        readers = Readers(lines)
         for each in readers.rules:
-            each.versions[key] = self.lowest, self.highest
+            each.versions[key] = VersionLimit(self.lowest, self.highest, self.client_id)
         for line in lines:
             line.sever()
 
@@ -114,17 +140,28 @@ class RewriteMetadata:
     nodes: Sequence[int]
     addresses: Mapping[int, Target] = field(default_factory=dict)
     hidden: Sequence[int] = ()
+    client_id: str | None = None
+    listener: str | None = None
+
+    def __post_init__(self) -> None:
+        check_nodes("nodes", self.nodes)
+        check_shown_addresses("addresses", self.addresses)
+        for node_id in self.hidden:
+            check_node("hidden", node_id)
+        if not self.addresses and not self.hidden:
+            raise ValueError("nothing is rewritten: give addresses or hidden")
 
     def claims(self) -> frozenset[str]:
         return frozenset().union(*(claims_of_node(node, _REWRITE) for node in self.nodes))
 
     async def apply(self, board: Switchboard) -> Undo:
-        rewrite = WireRewrite(addresses=self.addresses, hidden=frozenset(self.hidden))
-        return _rewrite(board, self.nodes, rewrite)
+        hidden = frozenset(self.hidden)
+        rewrite = WireRewrite(addresses=self.addresses, hidden=hidden, client_id=self.client_id)
+        return _rewrite(board, self.nodes, self.listener, rewrite)
 
 
-def _present(board: Switchboard, node: int, identity: PresentedIdentity) -> Undo:
-    readers = readers_of(board, node)
+def _present(board: Switchboard, fault: WrongNode | WrongCluster, identity: PresentedIdentity) -> Undo:
+    readers = readers_of(board, fault.node, fault.listener)
     for rules in readers.rules:
         rules.identity = identity
 
@@ -136,8 +173,8 @@ def _present(board: Switchboard, node: int, identity: PresentedIdentity) -> Undo
     return undo
 
 
-def _rewrite(board: Switchboard, nodes: Sequence[int], rewrite: WireRewrite) -> Undo:
-    lines = [line for node in nodes for line in lines_of(board, node)]
+def _rewrite(board: Switchboard, nodes: Sequence[int], listener: str | None, rewrite: WireRewrite) -> Undo:
+    lines = [line for node in nodes for line in lines_of(board, node, listener)]
     readers = Readers(lines)
     for line in lines:
         line.rewrite = rewrite

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from signalbox.protocol.error_table import Error
 from signalbox.testing.faults.fault import Undo, key_of, lines_with, readers_of
+from signalbox.testing.faults.field_checks import MAX_INT32, check_milliseconds, check_number
 from signalbox.testing.faults.kit_admin import note_topic_id
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.wire.request_rule import RequestRule, RuleAction
@@ -83,6 +84,7 @@ class AnswerWithError(_RequestFault):
         rule = _RequestFault.rule(self)
         if self.error not in Error.__members__:
             raise ValueError(f"there is no error {self.error!r}; names are those of Kafka, as REBOOTSTRAP_REQUIRED")
+        check_milliseconds("delay_ms", self.delay_ms)
         rule.error, rule.delay_ms = Error[self.error], self.delay_ms
         return rule
 
@@ -96,6 +98,7 @@ class DelayResponse(_RequestFault):
 
     def rule(self) -> RequestRule:
         rule = _RequestFault.rule(self)
+        check_milliseconds("delay_ms", self.delay_ms)
         rule.delay_ms = self.delay_ms
         return rule
 
@@ -112,6 +115,7 @@ class Throttle(_RequestFault):
         rule = _RequestFault.rule(self)
         if not has_throttle_time(rule.api):
             raise ValueError(f"{self.api} responses have no throttle time")
+        check_number("throttle_ms", self.throttle_ms, 0, MAX_INT32)
         rule.throttle_ms = self.throttle_ms
         return rule
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from signalbox.testing.faults.fault import Undo, claims_of_node, lines_of, nothing
+from signalbox.testing.faults.field_checks import MAX_INT32, check_milliseconds, check_number
 from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import CutLimit
 
@@ -44,6 +45,9 @@ class Delay:
     node: int
     delay_ms: float
 
+    def __post_init__(self) -> None:
+        check_milliseconds("delay_ms", self.delay_ms)
+
     def claims(self) -> frozenset[str]:
         return claims_of_node(self.node, "delay")
 
@@ -67,6 +71,9 @@ class CutAfterBytes:
     node: int
     size_bytes: int
     of_responses: bool = True
+
+    def __post_init__(self) -> None:
+        check_number("size_bytes", self.size_bytes, 1, MAX_INT32)
 
     def claims(self) -> frozenset[str]:
         return claims_of_node(self.node, "limit in bytes")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
+
+from signalbox.testing.kafka_cluster.acl_texts import acls_of
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 CLIENT_LISTENER = "CLIENT"
@@ -16,7 +18,8 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 class ClusterOptions:
     """`brokers`: how many, with the ids from 1 on. `security` and `mechanism` are those of clients; `users` maps names
     to passwords, the first one is that of `KafkaCluster.client_config`. `authorize` checks ACLs (with SASL only: users
-    have no rights until an ACL gives them). `topics` maps names to numbers of partitions. `overrides` are keys of
+    have no rights until an ACL gives them); `acls` does so, too, and gives users rights: {"alice": ["WRITE orders",
+    "READ GROUP payments"]}, see `acl_texts.py`. `topics` maps names to numbers of partitions. `overrides` are keys of
     server.properties for all brokers. `processes`: each broker is a process. `listeners` are more listeners of clients
     than the first one, which has the name CLIENT: names and security protocols."""
 
@@ -25,6 +28,7 @@ class ClusterOptions:
     mechanism: str = "SCRAM-SHA-512"
     users: Mapping[str, str] = field(default_factory=lambda: {"alice": "alice-secret"})
     authorize: bool = False
+    acls: Mapping[str, Sequence[str]] = field(default_factory=dict)
     topics: Mapping[str, int] = field(default_factory=dict)
     overrides: Mapping[str, str] = field(default_factory=dict)
     processes: bool = False
@@ -41,8 +45,12 @@ class ClusterOptions:
             raise ValueError(f"the cluster has a listener {taken[0]} already: take another name")
         if self.mechanism not in MECHANISMS:
             raise ValueError(f"mechanism is one of {', '.join(MECHANISMS)}, not {self.mechanism!r}")
-        if self.authorize and not self.has_sasl:
-            raise ValueError("authorize needs users: security SASL_PLAINTEXT or SASL_SSL")
+        if self.has_acls and not self.has_sasl:
+            raise ValueError("authorize and acls need users: security SASL_PLAINTEXT or SASL_SSL")
+        others = [name for name in self.acls if name not in self.users]
+        if others:
+            raise ValueError(f"acls are for users of the cluster, not for {', '.join(others)}")
+        acls_of(self.acls)
         if self.has_sasl and not self.users:
             raise ValueError("SASL needs at least one user")
 
@@ -67,6 +75,11 @@ class ClusterOptions:
     @property
     def has_sasl(self) -> bool:
         return any(protocol.startswith("SASL") for protocol in self.protocols.values())
+
+    @property
+    def has_acls(self) -> bool:
+        """Whether users have the rights that ACLs give them, and no others."""
+        return self.authorize or bool(self.acls)
 
     @property
     def key(self) -> str:

@@ -14,6 +14,7 @@ import tempfile
 from collections import deque
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ from signalbox.testing.cluster import Cluster
 from signalbox.testing.faults.applied_faults import AppliedFaults, FaultSet
 from signalbox.testing.faults.fault import Fault, address_line
 from signalbox.testing.free_ports import free_ports
+from signalbox.testing.kafka_cluster.acl_texts import acls_of, create_acls
 from signalbox.testing.kafka_cluster.certificate_files import CertificateFiles, write_certificates
 from signalbox.testing.kafka_cluster.client_config import ClientConfig
 from signalbox.testing.kafka_cluster.cluster_options import CLIENT_LISTENER, OWN_LISTENERS, ClusterOptions
@@ -78,6 +80,8 @@ class KafkaCluster:
             self.topics = Topics(self.client, self.options.brokers)
             for name, partitions in self.options.topics.items():
                 self.topics.create(name, partitions)
+            if self.options.acls:
+                self.client.call(partial(create_acls, self.client.admin), acls_of(self.options.acls))
             self._stack = stack.pop_all()
 
     def stop(self) -> None:

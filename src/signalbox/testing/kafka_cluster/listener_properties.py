@@ -27,7 +27,7 @@ def of_all(options: ClusterOptions, certificates: CertificateFiles | None) -> di
     }
     for name, protocol in options.protocols.items():
         properties |= _security(f"listener.name.{name.lower()}", protocol, options, certificates)
-    if options.authorize:
+    if options.has_acls:
         properties |= {
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS",  # the brokers and the kit; clients have to log in

@@ -69,14 +69,24 @@ class RequestRule:
 @dataclass(frozen=True, slots=True)
 class PresentedIdentity:
     """The node that a line pretends to lead to: another cluster id or node id in ApiVersions is a misroute. None leaves
-    that half out of the comparison."""
+    that half out of the comparison. With `client_id` it is the node of this client only."""
 
     cluster_id: str | None = None
     node_id: int | None = None
+    client_id: str | None = None
 
     def accepts(self, cluster_id: str, node_id: int) -> bool:
         """Whether a client that expects these ids is at the right node."""
         return self.cluster_id in (None, cluster_id) and self.node_id in (None, node_id)
+
+
+@dataclass(frozen=True, slots=True)
+class VersionLimit:
+    """The lowest and the highest version of an API that a line lets through, for one client or for all."""
+
+    lowest: int
+    highest: int
+    client_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +103,12 @@ class SeenRequest:
 
 @dataclass(slots=True)
 class LineRules:
-    """The rules of a line, for all its connections, open ones too. `versions` are the lowest and the highest version of
-    an API that the line lets through. `log` has the last requests, `topic_names` the names of topic ids."""
+    """The rules of a line, for all its connections, open ones too. `versions` are the limits of
+    the versions of APIs. `log` has the last requests, `topic_names` the names of topic ids."""
 
     rules: list[RequestRule] = field(default_factory=list)
     identity: PresentedIdentity | None = None
-    versions: dict[ApiKey, Versions] = field(default_factory=dict)
+    versions: dict[ApiKey, VersionLimit] = field(default_factory=dict)
     topic_names: TopicNames = field(default_factory=dict)
     log: deque[SeenRequest] = field(default_factory=lambda: deque(maxlen=LOG_LENGTH))
 
@@ -111,7 +121,12 @@ class LineRules:
         """Whether a rule asks for the topics of such requests."""
         return any(rule.api == api and rule.topic is not None for rule in self.rules)
 
+    def versions_for(self, header: RequestHeader) -> dict[ApiKey, Versions]:
+        """The limits that the client of a request has."""
+        limits = [(api, limit) for api, limit in self.versions.items() if limit.client_id in (None, header.client_id)]
+        return {api: (limit.lowest, limit.highest) for api, limit in limits}
+
     def lets_through(self, header: RequestHeader) -> bool:
         """Whether the version of a request is within the limits of its API."""
-        lowest, highest = self.versions.get(ApiKey(header.api_key), (0, header.api_version))
+        lowest, highest = self.versions_for(header).get(ApiKey(header.api_key), (0, header.api_version))
         return lowest <= header.api_version <= highest

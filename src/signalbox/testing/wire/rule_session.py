@@ -132,7 +132,8 @@ class RuleSession:
             request.edit = throttled(rule.throttle_ms)
         if api == ApiKey.API_VERSIONS and error is None:
             frame, error = self._presented(frame, header, body)
-            request.edit = capped(self._rules.versions) if self._rules.versions else request.edit
+            limits = self._rules.versions_for(header)
+            request.edit = capped(limits) if limits else request.edit
         if error is not None:
             request.response = _error_frame(frame, header, offset, error)
         if request.response is not None:
@@ -188,7 +189,9 @@ class RuleSession:
         """An ApiVersions request as the broker gets it, or the error: the line's identity is compared here, and the
         broker is not asked to compare its own."""
         identity = self._rules.identity
-        if identity is None or header.api_version < _IDENTITY_FROM or body.cluster_id is None:
+        if identity is None or identity.client_id not in (None, header.client_id):
+            return frame, None
+        if header.api_version < _IDENTITY_FROM or body.cluster_id is None:
             return frame, None
         if not identity.accepts(body.cluster_id, body.node_id):
             return frame, Error.REBOOTSTRAP_REQUIRED

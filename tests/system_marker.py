@@ -13,7 +13,7 @@ import pytest
 SYSTEM = "system: needs more than Python: other clients, killed processes, Spark, packages to fetch"
 _FOLDER = PurePath("tests/system")
 _FIXTURES = {
-    PurePath("tests/pipeline"): frozenset({"spark", "topics"}),
+    PurePath("tests/pipeline"): frozenset({"spark", "store", "topics"}),
     PurePath("tests/tools/chaos"): frozenset({"power"}),
 }
 

@@ -31,7 +31,7 @@ _UNBUILT_AT_FIRST = frozenset(
 _BUILT_SINCE = frozenset(
     [
         *("D2", "D3", "D5", "D6", "D12", "D16"),
-        *("P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P12"),
+        *("P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P12"),
         *("R8", "R9", "R10"),
     ]
 )

@@ -29,7 +29,7 @@ _CONNECTOR = {
 
 def run(options: RunOptions, topic: str) -> tuple[float, int]:
     """Seconds of the query, and the rows of the table."""
-    folder: Path = options.warehouse
+    folder: Path = options.state_folder  # the warehouse
     settings = SessionSettings(
         master=options.master,
         memory=options.memory,

@@ -44,7 +44,7 @@ def run(what: str, options: TablesOptions) -> dict[str, float]:
         seconds, rows = _ours(options)
         return {"seconds": seconds, "rows": rows}
     before = _children()
-    with spark_cluster(options.warehouse / "cluster") as address:
+    with spark_cluster(options.state_folder / "cluster") as address:
         nodes = _children() - before
         seconds, rows = _ours(_with_master(options, address))
         beside = sum(cpu_seconds(pid) for pid in nodes)

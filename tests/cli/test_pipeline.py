@@ -32,13 +32,30 @@ def test_options_that_are_none(run: Any, tmp_path: Path, arguments: tuple[str, .
     assert "Traceback" not in result.output
 
 
-def test_an_object_store_is_rejected_and_nothing_is_written(
-    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.spec("P10")
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (("tables", "t"), "warehouse is s3://bucket/lake: set --checkpoint-location to a local folder that stays"),
+        (("backfill", "t"), "warehouse is s3://bucket/lake: set --checkpoint-location"),
+        (("rejected", "replay", "t"), "warehouse is s3://bucket/lake: set --checkpoint-location"),
+        (("audit",), "warehouse is s3://bucket/lake: roll-ups of the audit tables are made by Spark"),
+        (("report",), "warehouse is s3://bucket/lake: roll-ups of the audit tables are made by Spark"),
+        (("maintain", "t"), "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY belong together"),
+        (("rejected", "list", "t"), "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY belong together"),
+        (("rejected", "show", "t"), "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY belong together"),
+    ],
+)
+def test_a_command_that_cannot_use_the_object_store_names_the_reason_and_writes_nothing(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], text: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = run("pipeline", "tables", "t", "--warehouse", "s3://bucket/lake")
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cr3t")
+    result = run("pipeline", *command, "--warehouse", "s3://bucket/lake")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "s3://bucket/lake" in result.stderr
+    assert text in result.stderr
+    assert "s3cr3t" not in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,10 +11,12 @@ from pyspark.sql import SparkSession
 
 from signalbox.pipeline.commands import fetch_jars
 from signalbox.pipeline.engine import Engine
+from signalbox.pipeline.object_store.location import S3Location
 from signalbox.pipeline.profile import Profile, ProfileChoice
 from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.pipeline.apache_kafka import apache_kafka
+from tests.pipeline.object_store.store_server import BUCKET, StoreServer, store_server
 from tests.pipeline.schema_registry import schema_registry
 from tests.pipeline.topics import Topics
 
@@ -78,6 +80,21 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def engine(request: pytest.FixtureRequest, spark: SparkSession) -> Engine:
     """The engine in each profile."""
     return Engine(spark, ProfileChoice(request.param, (), "as the test asks"))
+
+
+@pytest.fixture(scope="package")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoreServer]:
+    """An S3 server with an empty bucket."""
+    with store_server(tmp_path_factory.mktemp("store")) as server:
+        yield server
+
+
+@pytest.fixture
+def store_warehouse(store: StoreServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S3Location:
+    """An empty warehouse in that server, which this process can access."""
+    for name, value in store.environment.items():
+        monkeypatch.setenv(name, value)
+    return S3Location(BUCKET, f"warehouses/{tmp_path.name}")
 
 
 @pytest.fixture

@@ -8,19 +8,22 @@ import pytest
 from pyspark.sql import SparkSession
 
 from signalbox.pipeline.engine import Engine, open_engine, start_engine
+from signalbox.pipeline.object_store.location import S3Location
 from signalbox.pipeline.options import OptionError, RunOptions
 from signalbox.pipeline.profile import Profile, ProfileChoice
 from signalbox.pipeline.sinks.sink_rs import RsSink
 from signalbox.pipeline.sinks.sink_spark import SparkSink
+from signalbox.pipeline.sinks.sink_store import StoreSink
 from signalbox.pipeline.stream import PipelineError
 
 
 def test_the_committer_is_deltas_own_where_its_jar_is(spark: SparkSession) -> None:
     with_jars = Engine(spark, ProfileChoice(Profile.JARS, (), ""))
     without = Engine(spark, ProfileChoice(Profile.PYPI, (), ""))
-    assert isinstance(with_jars.sink("auto"), SparkSink)
-    assert isinstance(with_jars.sink("rs"), RsSink)
-    assert isinstance(without.sink("auto"), RsSink)
+    assert isinstance(with_jars.sink("auto", Path("w")), SparkSink)
+    assert isinstance(with_jars.sink("rs", Path("w")), RsSink)
+    assert isinstance(without.sink("auto", Path("w")), RsSink)
+    assert isinstance(with_jars.sink("auto", S3Location("bucket")), StoreSink)
 
 
 def test_a_given_engine_is_used_and_left_running(spark: SparkSession, tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ def test_an_open_run_holds_the_lock_and_receives_its_events(engine: Engine, ware
         ):
             raise AssertionError("two runs of one table")
         counts = run.run()
+    assert isinstance(run.good_target.path, Path)
     assert (counts.rows, run.consumed(), run.rows_of(TableFiles(run.good_target.path).all()).count()) == (3, 3, 3)
     assert events[-1].rows == 3
     assert any("3 rows" in line for line in lines)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from signalbox.pipeline.event_time.rule import EventTimeRule
+from signalbox.pipeline.object_store.location import S3Location, location_of
 from signalbox.pipeline.options import AuditOptions, OptionError, TablesOptions, reject_faulty
 
 
@@ -24,15 +25,51 @@ def test_all_faults_are_named_at_once() -> None:
 @pytest.mark.parametrize(
     ("warehouse", "named"),
     [
-        ("s3://bucket/lake", "s3://bucket/lake"),
-        ("s3a://bucket/lake", "s3a://bucket/lake"),
+        ("hdfs://host/lake", "hdfs://host/lake"),
+        ("gs://bucket/lake", "gs://bucket/lake"),
         ("HTTP://host/lake", "HTTP://host/lake"),
     ],
 )
 def test_a_url_is_no_folder(warehouse: str, named: str) -> None:
-    options = AuditOptions(bootstrap_servers="b:1", warehouse=Path(warehouse))
-    with pytest.raises(OptionError, match=f"warehouse is {named}: object stores and URLs are not supported yet"):
+    options = AuditOptions(bootstrap_servers="b:1", warehouse=location_of(warehouse))
+    with pytest.raises(OptionError, match=f"warehouse is {named}: give a folder's path or s3://bucket/prefix"):
         reject_faulty(options)
+
+
+@pytest.mark.spec("P10")
+def test_tables_in_a_store_need_a_folder_for_their_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    in_store: dict[str, Any] = {"bootstrap_servers": "b:1", "warehouse": S3Location("bucket", "lake"), "topic": "t"}
+    options = TablesOptions(**in_store, checkpoint_location=Path("state"))
+    reject_faulty(options)
+    assert options.state_folder == Path("state")
+    with pytest.raises(OptionError, match="set --checkpoint-location to a local folder that stays"):
+        reject_faulty(TablesOptions(**in_store))
+    with pytest.raises(OptionError, match="commit spark writes to folders, the warehouse is s3://bucket/lake"):
+        reject_faulty(replace(options, commit="spark"))
+    reject_faulty(replace(options, watermark="at=1m"))
+    with pytest.raises(OptionError, match="deduplicate reads the table's own rows by Spark"):
+        reject_faulty(replace(options, watermark="at=1m", deduplicate=("id",)))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://h")
+    with pytest.raises(OptionError, match="set AWS_ALLOW_HTTP=true"):
+        reject_faulty(options)
+
+
+@pytest.mark.spec("P10")
+def test_a_checkpoint_location_is_a_folder_and_the_warehouse_by_default() -> None:
+    options = TablesOptions(bootstrap_servers="b:1", warehouse=Path("w"), topic="t")
+    assert options.state_folder == Path("w")
+    with pytest.raises(OptionError, match="checkpoint location is s3://bucket/state: give a local folder's path"):
+        reject_faulty(replace(options, checkpoint_location=Path("s3://bucket/state")))
+
+
+@pytest.mark.spec("P10")
+def test_the_audit_tables_are_in_a_folder() -> None:
+    options = AuditOptions(bootstrap_servers="b:1", warehouse=S3Location("bucket", "lake"))
+    with pytest.raises(OptionError, match="roll-ups of the audit tables are made by Spark, which has no client of S3"):
+        reject_faulty(options)
+    assert replace(options, warehouse=Path("w")).folder == Path("w")
 
 
 @pytest.mark.parametrize("warehouse", ["lake", "/tmp/s3:/lake", "./a:b/c", "C/lake"])

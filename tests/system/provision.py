@@ -1,7 +1,7 @@
 """Third-party clients and tools, fetched by the test run itself in pinned versions, kept under `build/`.
 
 From Debian only packages that are missing on the machine; from npm, Maven, Go's module proxy and for Python the
-contents of `node/package-lock.json`, `java/*/pom.xml`, `go/go.sum` and `python/*.txt`. A second run finds everything
+contents of `node/package-lock.json`, `java/*/pom.xml`, `go/**/go.sum` and `python/*.txt`. A second run finds everything
 there: the folder's name depends on the files that pin its contents.
 """
 
@@ -114,6 +114,19 @@ def go_program(name: str, source: Path | None = None) -> str | None:
     with _folder(f"go-{name}", file, modules / "go.sum") as (folder, fresh):
         if fresh:
             _run([compiler, "build", "-C", str(modules), "-p", "2", "-o", str(folder / name), str(file)])
+    return str(folder / name)
+
+
+@cache
+def go_tool(name: str, package: str) -> str | None:
+    """The path of a program of another project, compiled as `go/<name>/go.mod` pins it; None without Go."""
+    compiler = shutil.which("go")
+    if compiler is None:
+        return None
+    module = HERE / "go" / name
+    with _folder(f"go-tool-{name}", module / "go.mod", module / "go.sum") as (folder, fresh):
+        if fresh:
+            _run([compiler, "build", "-C", str(module), "-p", "2", "-o", str(folder / name), package])
     return str(folder / name)
 
 

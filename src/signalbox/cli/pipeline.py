@@ -10,12 +10,15 @@ import typer
 
 from signalbox.cli.connect import client_properties, console, fail, say
 from signalbox.cli.pipeline_runs.run_options import (
+    CheckpointLocation,
     Conf,
     FailOnDataLoss,
+    FolderOfTables,
     Interval,
     Memory,
     MetricsPort,
     Ui,
+    Warehouse,
     position_of,
     reject_unreachable,
     reported_run,
@@ -30,7 +33,8 @@ from signalbox.cli.tables.maintain import maintain
 from signalbox.cli.tables.table_options import Deduplicate, PartitionBy, Upsert, Watermark, columns_of
 from signalbox.pipeline import commands
 from signalbox.pipeline.audit.completeness import completeness_line
-from signalbox.pipeline.options import ALERTS_TOPIC, DEFAULT_MAX_RECORDS_PER_BATCH
+from signalbox.pipeline.object_store.location import S3Location, location_of
+from signalbox.pipeline.options import ALERTS_TOPIC, DEFAULT_MAX_RECORDS_PER_BATCH, audit_in_store
 from signalbox.pipeline.report.page import report_document, report_page
 
 app = typer.Typer(help="Write topics and the audit trail to Delta tables with Spark.", no_args_is_help=True)
@@ -38,7 +42,6 @@ app.add_typer(rejected.app, name="rejected")
 app.command("maintain")(maintain)
 app.command("check")(check)
 
-Warehouse = Annotated[Path, typer.Option(help="Directory of the tables.")]
 Profile = Annotated[str, typer.Option(help="auto, jars (Spark's Kafka connector, Delta's sink) or pypi (no jars).")]
 Commit = Annotated[str, typer.Option(help="auto, spark (Delta's own commit) or rs (delta-rs, same transactions).")]
 Master = Annotated[str, typer.Option(help="local[N] or spark://host:port.")]
@@ -72,6 +75,7 @@ def tables(
     topic_pattern: TopicPattern = None,
     schema: Annotated[str | None, typer.Option(help="infer, or fields: 'carrier STRING NOT NULL, ...'.")] = None,
     name: Annotated[str | None, typer.Option(help="Table name of a single topic (default: the topic's name).")] = None,
+    checkpoint_location: CheckpointLocation = None,
     profile: Profile = "auto",
     commit: Commit = "auto",
     master: Master = "local[*]",
@@ -109,7 +113,8 @@ def tables(
     options = commands.TablesOptions(
         bootstrap_servers=shared().bootstrap,
         client_options=client_properties(),
-        warehouse=warehouse,
+        warehouse=location_of(warehouse),
+        checkpoint_location=checkpoint_location,
         topic=selection.names[0] if selection.is_one else "",
         name=name,
         schema=schema,
@@ -169,6 +174,7 @@ def backfill(
     topic: Annotated[str, typer.Argument(help="The topic of the table.")],
     warehouse: Warehouse,
     name: Annotated[str | None, typer.Option(help="Table name (default: the topic's name).")] = None,
+    checkpoint_location: CheckpointLocation = None,
     profile: Profile = "auto",
     commit: Commit = "auto",
     master: Master = "local[*]",
@@ -190,7 +196,8 @@ def backfill(
     options = commands.TablesOptions(
         bootstrap_servers=shared().bootstrap,
         client_options=client_properties(),
-        warehouse=warehouse,
+        warehouse=location_of(warehouse),
+        checkpoint_location=checkpoint_location,
         topic=topic,
         name=name,
         formats=formats.begun_formats(schema_registry, registry_config),
@@ -214,7 +221,7 @@ def backfill(
 
 @app.command("audit")
 def audit(
-    warehouse: Warehouse,
+    warehouse: FolderOfTables,
     profile: Profile = "auto",
     commit: Commit = "auto",
     master: Master = "local[*]",
@@ -242,7 +249,7 @@ def audit(
     options = commands.AuditOptions(
         bootstrap_servers=shared().bootstrap,
         client_options=client_properties(),
-        warehouse=warehouse,
+        warehouse=location_of(warehouse),
         **spark_fields(profile, commit, master, memory, conf, ui),
         trigger_seconds=seconds_of(interval),
         max_records_per_batch=max_records_per_batch,
@@ -266,7 +273,7 @@ def audit(
 
 @app.command("report")
 def report(
-    warehouse: Warehouse,
+    warehouse: FolderOfTables,
     name: Annotated[str, typer.Option(help="Table of the audit events.")] = "audit_events",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The HTML file (default: report.html in the warehouse).")
@@ -276,8 +283,11 @@ def report(
 
     With --json the report is printed as JSON. Ends with status 2 when the audit trail is not complete.
     """
+    folder = location_of(warehouse)
+    if isinstance(folder, S3Location):
+        fail(audit_in_store(folder))
     try:
-        figures = commands.read_figures(warehouse, name)
+        figures = commands.read_figures(folder, name)
     except FileNotFoundError as error:
         fail(f"{error}: write the audit trail with `signalbox pipeline audit` first")
     except RuntimeError as error:
@@ -285,9 +295,9 @@ def report(
     if shared().as_json:
         print(json.dumps(report_document(figures)))
     else:
-        page = output or warehouse / "report.html"
+        page = output or folder / "report.html"
         try:
-            page.write_text(report_page(figures, str(warehouse)), encoding="utf-8")
+            page.write_text(report_page(figures, str(folder)), encoding="utf-8")
         except OSError as error:
             fail(f"--output: {page} cannot be written: {error.strerror}")
         say(f"{page}: {len(report_document(figures)['anomalies'])} anomalies, {completeness_line(figures)}")

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.options import AuditOptions, OptionError, RunOptions, TablesOptions, TemporaryError
 from signalbox.pipeline.topic_set.selection import TopicSelection
 
@@ -128,7 +129,7 @@ def read_figures(warehouse: Path, name: str = "audit_events") -> dict[str, Any]:
     return figures.read_figures(warehouse, name)
 
 
-def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
+def read_table(path: TableLocation, columns: list[str] | None = None) -> pa.Table:
     """A Delta table (or some of its columns) as an Arrow table, without Spark. Raises FileNotFoundError."""
     with _needs_the_extra():
         from signalbox.pipeline.sinks import delta_log
@@ -146,7 +147,7 @@ def open_engine(options: RunOptions, say: Callable[[str], None] = print) -> Iter
         yield opened
 
 
-def list_rejected(warehouse: Path, name: str) -> list[dict[str, Any]]:
+def list_rejected(warehouse: TableLocation, name: str) -> list[dict[str, Any]]:
     """The reasons of a table's rejected records: number, and the first record. Raises StateError."""
     with _needs_the_extra():
         from signalbox.pipeline.rejected import listing
@@ -155,7 +156,7 @@ def list_rejected(warehouse: Path, name: str) -> list[dict[str, Any]]:
 
 
 def show_rejected(
-    warehouse: Path, name: str, limit: int, partition: int | None, offset: int | None
+    warehouse: TableLocation, name: str, limit: int, partition: int | None, offset: int | None
 ) -> list[dict[str, Any]]:
     """Rejected records with their bytes. Raises StateError."""
     with _needs_the_extra():
@@ -172,17 +173,17 @@ def replay_rejected(options: TablesOptions, mended: Path | None, say: Callable[[
     return replay.replay_rejected(options, mended, say=say)
 
 
-def check_table(warehouse: Path, name: str) -> dict[str, Any]:
+def check_table(warehouse: TableLocation, name: str, checkpoint_location: Path | None = None) -> dict[str, Any]:
     """Whether each record is in a table once, see `positions/check.py`; as plain JSON values. Raises StateError."""
     with _needs_the_extra():
         from signalbox.pipeline.positions import check
 
-    result = check.check_table(warehouse, name)
+    result = check.check_table(warehouse, name, checkpoint_location)
     return {**asdict(result), "findings": result.findings}
 
 
 def maintain_table(
-    warehouse: Path,
+    warehouse: TableLocation,
     name: str,
     target_mb: int,
     retention_hours: int,

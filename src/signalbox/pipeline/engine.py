@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from signalbox.pipeline.object_store.location import S3Location, TableLocation
 from signalbox.pipeline.options import OptionError, RunOptions, reject_faulty
 from signalbox.pipeline.profile import Commit, Profile, ProfileChoice, choose_commit, choose_profile
 from signalbox.pipeline.sinks.sink_rs import RsSink
 from signalbox.pipeline.sinks.sink_spark import SparkSink
+from signalbox.pipeline.sinks.sink_store import StoreSink
 from signalbox.pipeline.sinks.table_sink import TableSink
 from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 from signalbox.pipeline.stream import spark_faults
@@ -35,8 +37,10 @@ class Engine:
     def profile(self) -> Profile:
         return self.choice.profile
 
-    def sink(self, commit: str) -> TableSink:
-        """The committer for `auto`, `spark` or `rs`."""
+    def sink(self, commit: str, warehouse: TableLocation) -> TableSink:
+        """The committer for `auto`, `spark` or `rs`; in an object store it is always delta-rs."""
+        if isinstance(warehouse, S3Location):
+            return StoreSink()
         chosen = choose_commit(commit, self.profile)
         return SparkSink() if chosen == Commit.SPARK else RsSink()
 
@@ -51,12 +55,13 @@ def start_engine(options: RunOptions, begun_with: Profile | None = None, say: Ca
         memory=options.memory,
         quick=options.quick,
         jars=choice.jars,
-        scratch_directory=scratch_directory(options.warehouse),
+        scratch_directory=scratch_directory(options.state_folder),
         extra=options.spark_options,
     )
     spark = build_session(settings)
     reader = "Spark's Kafka connector" if choice.profile == Profile.JARS else "the Python data source"
-    committer = choose_commit(options.commit, choice.profile)
+    in_store = isinstance(options.warehouse, S3Location)
+    committer = Commit.RS if in_store else choose_commit(options.commit, choice.profile)
     say(
         f"pipeline: Spark {spark.version} on {options.master}, profile {choice.profile} ({choice.reason}), "
         f"reading with {reader}, committing with {'Delta' if committer == Commit.SPARK else 'delta-rs'}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from deltalake.exceptions import DeltaError
 
@@ -18,6 +17,9 @@ from signalbox.pipeline.engine import Engine, open_engine
 from signalbox.pipeline.event_time.rule import EventTimeRule
 from signalbox.pipeline.event_time.watermark import times_of_batch
 from signalbox.pipeline.events import PipelineEvent, Reporting
+from signalbox.pipeline.object_store.conditional_writes import reject_unconditional_store
+from signalbox.pipeline.object_store.location import TableLocation
+from signalbox.pipeline.object_store.table_owner import reject_other_owner
 from signalbox.pipeline.observe.progress import ProgressLines
 from signalbox.pipeline.options import AuditOptions, RunOptions, reject_faulty
 from signalbox.pipeline.positions.position import parse_position, resolve
@@ -63,13 +65,13 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
         if reporting.listener is not None:
             reporting.listener(event)
 
-    folder = StateFolder(options.warehouse, plan.name)
+    folder = StateFolder(options.state_folder, plan.name)
     settings = librdkafka_settings(options.client_options)
     client = TopicClient(options.bootstrap_servers, settings, f"signalbox-pipeline-{plan.name}")
     topic_ids, _ = client.partitions([plan.topic])
     with folder.locked():
         stored = folder.read()
-        reject_taken_names(options.warehouse, plan.name, is_audit=isinstance(options, AuditOptions))
+        reject_taken_names(options.state_folder, plan.name, is_audit=isinstance(options, AuditOptions))
         begun_with = stored.profile if stored else None
         requested_state = TableState(
             topic=plan.topic,
@@ -81,6 +83,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             event_time=plan.event_time,
         )
         # Everything that needs no Spark comes before its start, which takes a minute on a busy machine.
+        reject_other_owner(options.warehouse / plan.name, folder)
         folder.reject_mismatch(stored or requested_state, requested_state, _last_batch(options, plan.name, stored))
         for batch in planned_batches(folder.checkpoint)[-2:]:  # those that the run goes on from
             batch_end(folder.checkpoint, batch)
@@ -88,6 +91,8 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             committed = committed_batches(folder.checkpoint)
             times_of_batch(folder.path, committed[-1] + 1 if committed else 0, stored.event_time.delay_us)
         reject_other_partitions(options.warehouse / plan.name, plan.partition_by)
+        if stored is None:
+            reject_unconditional_store(options.warehouse)
         state = stored or replace(requested_state, schema=plan.decide_schema(client))
         if stored is not None and options.starting != "earliest":
             reporting.say(f"{plan.name}: the table exists, it goes on where it stopped (earlier records: backfill)")
@@ -110,7 +115,7 @@ def begin_of(options: RunOptions, stored: TableState | None) -> str:
     return options.starting if stored is None else "earliest"
 
 
-def reject_other_partitions(path: Path, requested: tuple[str, ...]) -> None:
+def reject_other_partitions(path: TableLocation, requested: tuple[str, ...]) -> None:
     """Raises StateError if the table exists with other partition columns than requested; none requested fits all."""
     columns = partition_columns(path)
     if requested and columns is not None and columns != requested:
@@ -127,7 +132,7 @@ def _last_batch(options: RunOptions, name: str, stored: TableState | None) -> in
     try:
         return last_transaction(path, transaction_app(name, generation, name))
     except (DeltaError, OSError) as error:
-        state = StateFolder(options.warehouse, name).path
+        state = StateFolder(options.state_folder, name).path
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__  # a stack trace follows
         raise StateError(
             f"table {path} cannot be read: {reason}. Restore it and {state} from a backup, or remove both to read the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from signalbox.pipeline.client.librdkafka_settings import ClientPropertyError, l
 from signalbox.pipeline.client.properties import property_faults
 from signalbox.pipeline.event_time.rule import EventTimeRule, event_time_faults, rule_of
 from signalbox.pipeline.formats.format_options import FormatOptions
+from signalbox.pipeline.object_store.location import S3Location, TableLocation
+from signalbox.pipeline.object_store.settings import StoreSettings
 from signalbox.pipeline.positions.position import parse_position
 
 ALERTS_TOPIC = "signalbox.alerts"
@@ -23,7 +26,9 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # as a Path writes it: two slas
 class RunOptions:
     """Options of both pipelines.
 
-    `warehouse`: the folder that holds the tables. `profile`: auto, jars or pypi. `commit`: auto, spark or rs.
+    `warehouse`: the folder or the object store's prefix that holds the tables. `checkpoint_location`: the folder of
+    what is stored beside the tables, Spark's checkpoint among it; None = the warehouse, which must be a folder.
+    `profile`: auto, jars or pypi. `commit`: auto, spark or rs.
     `trigger_seconds`: None = read what the topic has now and end; else continue, a batch at least every so many
     seconds, until `stop_after_seconds` (None = until a signal stops the run). `starting`: where a new table begins;
     `ending`: where the run ends (None = what the topic has now); as `positions/position.py` reads them. `quick`: for
@@ -36,7 +41,8 @@ class RunOptions:
     """
 
     bootstrap_servers: str
-    warehouse: Path
+    warehouse: TableLocation
+    checkpoint_location: Path | None = None
     profile: str = "auto"
     commit: str = "auto"
     master: str = "local[*]"
@@ -52,12 +58,17 @@ class RunOptions:
     client_options: Mapping[str, str] = field(default_factory=dict, repr=False)  # may contain passwords
     spark_options: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def state_folder(self) -> Path:
+        """The folder that has `.signalbox`."""
+        if self.checkpoint_location is not None:
+            return self.checkpoint_location
+        assert isinstance(self.warehouse, Path)
+        return self.warehouse
+
     def faults(self) -> list[str]:
         """All invalid options, each with the valid values."""
-        problems = []
-        if _URL.match(str(self.warehouse)):
-            url = str(self.warehouse).replace(":/", "://", 1)
-            problems.append(f"warehouse is {url}: object stores and URLs are not supported yet, give a folder's path")
+        problems = [*warehouse_faults(self.warehouse), *self._checkpoint_faults()]
         if not self.bootstrap_servers:
             problems.append("bootstrap servers are empty: give host:port[,host:port...]")
         if self.max_records_per_batch < 1:
@@ -68,6 +79,18 @@ class RunOptions:
         if self.trigger_seconds is not None and self.trigger_seconds < 0:
             problems.append(f"trigger seconds is {self.trigger_seconds}: give 0 or more")
         return [*problems, *self._client_faults()]
+
+    def _checkpoint_faults(self) -> list[str]:
+        if self.checkpoint_location is None and isinstance(self.warehouse, S3Location):
+            return [
+                f"warehouse is {self.warehouse}: set --checkpoint-location to a local folder that stays, for Spark's "
+                "checkpoint and the lock of each table"
+            ]
+        if self.checkpoint_location is not None and _URL.match(str(self.checkpoint_location)):
+            return [f"checkpoint location is {_url(self.checkpoint_location)}: give a local folder's path"]
+        if self.commit == "spark" and isinstance(self.warehouse, S3Location):
+            return [f"commit spark writes to folders, the warehouse is {self.warehouse}: leave out --commit"]
+        return []
 
     def _client_faults(self) -> list[str]:
         faults = property_faults(self.client_options)
@@ -118,6 +141,11 @@ class TablesOptions(RunOptions):
         if "" in self.partition_by or len(set(self.partition_by)) < len(self.partition_by):
             problems.append(f"partition by is {', '.join(self.partition_by)!r}: name each column once")
         problems += event_time_faults(self.watermark, self.deduplicate, upsert=self.upsert)
+        if self.deduplicate and isinstance(self.warehouse, S3Location):
+            problems.append(
+                f"deduplicate reads the table's own rows by Spark, which has no client of S3 here; warehouse is "
+                f"{self.warehouse}: leave out --deduplicate, or give a folder's path"
+            )
         return problems + self.formats.faults() + self._faults_of_schema()
 
     def _faults_of_schema(self) -> list[str]:
@@ -147,6 +175,25 @@ class AuditOptions(RunOptions):
     broker_principals: tuple[str, ...] = ()
     public_listeners: tuple[str, ...] = ()
 
+    @property
+    def folder(self) -> Path:
+        """The warehouse."""
+        assert isinstance(self.warehouse, Path)
+        return self.warehouse
+
+    def faults(self) -> list[str]:
+        if isinstance(self.warehouse, S3Location):
+            return [audit_in_store(self.warehouse)]
+        return RunOptions.faults(self)
+
+
+def audit_in_store(warehouse: S3Location) -> str:
+    """Why the audit tables are in no object store."""
+    return (
+        f"warehouse is {warehouse}: roll-ups of the audit tables are made by Spark, which has no client of S3 here; "
+        "give a folder's path"
+    )
+
 
 def _position_fault(text: str) -> str | None:
     try:
@@ -154,6 +201,19 @@ def _position_fault(text: str) -> str | None:
     except ValueError as fault:
         return str(fault)
     return None
+
+
+def _url(path: Path) -> str:
+    return str(path).replace(":/", "://", 1)
+
+
+def warehouse_faults(warehouse: TableLocation) -> list[str]:
+    """What is wrong with a warehouse, and with the access to its store."""
+    if isinstance(warehouse, S3Location):
+        return [*warehouse.faults(), *StoreSettings.of_environment(os.environ).faults()]
+    if _URL.match(str(warehouse)):
+        return [f"warehouse is {_url(warehouse)}: give a folder's path or s3://bucket/prefix"]
+    return []
 
 
 class OptionError(ValueError):

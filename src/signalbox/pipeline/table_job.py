@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.positions.backfill_log import Backfill
 from signalbox.pipeline.sinks.table_sink import TableTarget, transaction_app
 from signalbox.pipeline.table_state import StateFolder, TableState
@@ -84,7 +85,7 @@ class TableJob:
     def topic(self) -> str:
         return self.state.topic
 
-    def target(self, warehouse: Path, table: str) -> TableTarget:
+    def target(self, warehouse: TableLocation, table: str) -> TableTarget:
         """One of its tables, with the name under which its batches are in the table's log."""
         app = transaction_app(self.application, self.state.generation, table)
         return TableTarget((warehouse / table).absolute(), app)

@@ -25,6 +25,7 @@ from signalbox.pipeline.checkpoint_files import (
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.event_time.gate import EventTimeGate
 from signalbox.pipeline.events import EventListener, PipelineEvent, Step
+from signalbox.pipeline.object_store.table_owner import owner_properties, reject_other_owner
 from signalbox.pipeline.offsets import OffsetMap, recreated
 from signalbox.pipeline.options import RunOptions
 from signalbox.pipeline.positions.bounded_run import run_to
@@ -59,8 +60,8 @@ class TableRun:
         self.counts = RunCounts()
         self.listener = listener
         self.on_rows: Callable[[DataFrame], None] | None = None
-        self._sink = engine.sink(options.commit)
-        self._good_sink = UpsertSink() if job.state.mode == "upsert" else self._sink
+        self._sink = engine.sink(options.commit, options.warehouse)
+        self._good_sink = UpsertSink(job.folder.path) if job.state.mode == "upsert" else self._sink
         # The rows of a backfill are late by nature, and were asked for.
         self._gate = EventTimeGate(job.state.event_time, None if job.backfill else job.folder.path)
         self._ending: OffsetMap | None = None
@@ -139,11 +140,12 @@ class TableRun:
 
     def _ensure_tables(self) -> None:
         columns = good_rows(self._no_records(), self.shape).schema
-        partitions = partition_columns(self.good_target.path) or self.job.partition_by
-        reject_partition_columns(columns, partitions)
+        good = self.good_target.path
+        reject_partition_columns(columns, partition_columns(good) or self.job.partition_by)
         if self.job.state.event_time is not None:
             reject_event_time_columns(columns, self.job.state.event_time)
-        ensure_table(self.good_target.path, json.loads(columns.json()), self.job.partition_by)
+        ensure_table(good, json.loads(columns.json()), self.job.partition_by, owner_properties(good, self.job.folder))
+        reject_other_owner(good, self.job.folder)  # of two processes that began it, one goes on
         if self.has_dead_table:
             dead = dead_rows(self._no_records(), self.shape)
             ensure_table(self.dead_target.path, json.loads(dead.schema.json()))

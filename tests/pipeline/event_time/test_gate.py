@@ -11,6 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from signalbox.pipeline.engine import Engine
+from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.options import TablesOptions
 from signalbox.pipeline.positions.backfill import run_backfill
 from signalbox.pipeline.rejected.listing import count_reasons, read_rejected
@@ -39,12 +40,12 @@ def run(engine: Engine, warehouse: Path, topics: Topics, topic: str, **asked: An
     return run_tables(options(engine, warehouse, topics, topic, **asked), engine=engine, say=lambda _: None)
 
 
-def column(table: Path, name: str) -> list[Any]:
+def column(table: TableLocation, name: str) -> list[Any]:
     rows: list[Any] = read_table(table, [name]).column(name).to_pylist()
     return sorted(rows, key=lambda value: (value is None, value))
 
 
-def metadata(table: Path) -> list[dict[str, Any]]:
+def metadata(table: TableLocation) -> list[dict[str, Any]]:
     """The user metadata of the table's commits, the newest first."""
     return [
         json.loads(commit["userMetadata"]) for commit in DeltaTable(str(table)).history() if "userMetadata" in commit

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.object_store.location import S3Location
+from signalbox.pipeline.options import OptionError
 from signalbox.pipeline.rejected.listing import count_reasons, dead_path, read_rejected, shown
-from signalbox.pipeline.table_state import StateError, StateFolder, TableState
+from signalbox.pipeline.table_state import StateError
 from signalbox.pipeline.topic_client import RECORD_SCHEMA
 
 pytestmark = pytest.mark.spec("P6")
@@ -26,8 +27,6 @@ def record(partition: int, offset: int, reason: str, **content: Any) -> dict[str
 
 @pytest.fixture
 def rejected(warehouse: Path) -> pa.Table:
-    state = TableState(topic="t", topic_id="id", profile=Profile.PYPI, begin={})
-    StateFolder(warehouse, "t").write(state)
     rows = [
         record(1, 5, "not_json", value=b"\xff", headers=[{"key": "h", "value": b"1"}]),
         record(0, 9, "not_json"),
@@ -71,6 +70,13 @@ def test_records_are_shown_with_their_bytes(rejected: pa.Table) -> None:
 def test_what_is_not_there_is_named(warehouse: Path) -> None:
     with pytest.raises(StateError, match="there is no table t in"):
         read_rejected(warehouse, "t")
-    StateFolder(warehouse, "t").write(TableState(topic="t", topic_id="id", profile=Profile.PYPI, begin={}))
+    write_deltalake(str(warehouse / "t"), pa.table({"value": [b"raw"]}))
     with pytest.raises(StateError, match="table t has no rejected records: its values are raw"):
         read_rejected(warehouse, "t")
+
+
+@pytest.mark.spec("P10")
+def test_a_store_without_settings_is_rejected_before_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "nowhere")
+    with pytest.raises(OptionError, match="AWS_ENDPOINT_URL is nowhere"):
+        read_rejected(S3Location("bucket", "lake"), "t")

@@ -88,13 +88,13 @@ def test_a_merge_that_commits_first_is_not_lost(tmp_path: Path, monkeypatch: pyt
     fill(tmp_path / "t", range(4))
     merges = ["n = 2"]
 
-    def opened(path: str) -> DeltaTable:
-        table = DeltaTable(path)
+    def opened(path: Path) -> DeltaTable:
+        table = DeltaTable(str(path))
         if merges:
-            DeltaTable(path).delete(merges.pop())
+            DeltaTable(str(path)).delete(merges.pop())
         return table
 
-    monkeypatch.setattr(maintain, "DeltaTable", opened)
+    monkeypatch.setattr(maintain, "open_table", opened)
     (result,) = maintain_table(tmp_path, "t", say=lambda _: None)
     assert (result.files_before, result.files_after) == (3, 1)
     assert sorted(read_table(tmp_path / "t").column("n").to_pylist()) == [0, 1, 3]
@@ -109,7 +109,7 @@ def test_conflicts_without_end_are_a_temporary_error(tmp_path: Path) -> None:
 
 def test_the_deleted_keys_of_a_table_are_maintained(tmp_path: Path) -> None:
     fill(tmp_path / "t", range(2))
-    fill(deleted_keys_path(tmp_path / "t"), range(3))
+    fill(deleted_keys_path(tmp_path / ".signalbox" / "t"), range(3))
     _, deleted = maintain_table(tmp_path, "t", say=lambda _: None)
     assert (deleted.table, deleted.files_before, deleted.files_after) == ("deleted_keys", 3, 1)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from pyarrow import fs
@@ -17,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from signalbox.pipeline.sinks.delta_log import ensure_table, read_table
-from signalbox.pipeline.sinks.sink_rs import RsSink, file_statistics
+from signalbox.pipeline.sinks.sink_rs import RsSink
 from signalbox.pipeline.sinks.sink_spark import SparkSink
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableSink, TableTarget, transaction_app
 
@@ -54,6 +52,7 @@ def test_a_batch_is_committed_once(spark: SparkSession, target: TableTarget) -> 
 def test_files_that_a_dead_run_left_do_not_count(spark: SparkSession, target: TableTarget) -> None:
     sink = RsSink()
     fill(spark, sink, target, 0, 1)
+    assert isinstance(target.path, Path)
     committed = min((target.path / "batches").glob("*/000000000000/*.parquet"))
     orphan = committed.parent.with_name("000000000001") / "orphan.parquet"
     orphan.parent.mkdir()
@@ -88,42 +87,6 @@ def test_a_commit_names_the_source_of_its_records(spark: SparkSession, target: T
     fill(spark, RsSink(), target, 7, 1)
     (newest, *_) = DeltaTable(str(target.path)).history(1)
     assert json.loads(newest["userMetadata"]) == {"batch_id": 7, "to": {"t:0": 7}}
-
-
-def test_statistics_come_from_the_footer(tmp_path: Path) -> None:
-    table = pa.table(
-        {"n": [3, 1, None], "text": ["x", "y", "z"], "d": [0.5, float("nan"), 2.5], "b": [True, False, None]}
-    )
-    pq.write_table(table, tmp_path / "f.parquet")
-    assert file_statistics(tmp_path / "f.parquet") == {
-        "numRecords": 3,
-        "minValues": {"n": 1, "d": 0.5},
-        "maxValues": {"n": 3, "d": 2.5},
-        "nullCount": {"n": 1, "d": 0},
-    }
-
-
-@pytest.mark.spec("P8")
-def test_statistics_of_times_are_milliseconds_around_them(tmp_path: Path) -> None:
-    def times(*microseconds: int | None, zone: str | None = "UTC", unit: str = "us") -> dict[str, Any]:
-        column = pa.array(microseconds, pa.timestamp(unit, tz=zone))
-        pq.write_table(pa.table({"at": column}), tmp_path / "f.parquet", coerce_timestamps=None)
-        statistics = file_statistics(tmp_path / "f.parquet")
-        return {name: statistics[name] for name in ("minValues", "maxValues")}
-
-    assert times(1_001, None, 5_999) == {
-        "minValues": {"at": "1970-01-01T00:00:00.001Z"},
-        "maxValues": {"at": "1970-01-01T00:00:00.006Z"},
-    }
-    assert times(-1) == {
-        "minValues": {"at": "1969-12-31T23:59:59.999Z"},
-        "maxValues": {"at": "1970-01-01T00:00:00.000Z"},
-    }
-    nothing: dict[str, Any] = {"minValues": {}, "maxValues": {}}
-    assert times(None) == nothing
-    assert times(1, 253_402_300_800_000_000) == nothing  # the year 10000
-    assert times(1, zone=None) == nothing
-    assert times(1, unit="ns") == nothing
 
 
 @pytest.mark.spec("P8", "P10")

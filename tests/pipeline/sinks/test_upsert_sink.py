@@ -43,7 +43,12 @@ def merge(
     ]
     frame = spark.createDataFrame(rows, SCHEMA)
     ensure_table(target.path, json.loads(frame.schema.json()))
-    return UpsertSink().append(frame, target, BatchStamp(batch_id, {"to": {"t:0": batch_id}}))
+    return sink_of(target).append(frame, target, BatchStamp(batch_id, {"to": {"t:0": batch_id}}))
+
+
+def sink_of(target: TableTarget) -> UpsertSink:
+    assert isinstance(target.path, Path)
+    return UpsertSink(target.path.parent / ".signalbox" / target.name)
 
 
 def compact(target: TableTarget) -> None:
@@ -70,7 +75,7 @@ def test_a_batch_is_merged_once_even_if_it_changes_nothing(spark: SparkSession, 
     assert merge(spark, target, 1, (b"x", None, 0, 11, 11)) == 0
     assert merge(spark, target, 1, (b"y", 1, 0, 12, 12)) is None
     assert merge(spark, target, 2) == 0
-    assert (UpsertSink().last_batch(target), numbers(target)) == (2, {b"a": 1})
+    assert (sink_of(target).last_batch(target), numbers(target)) == (2, {b"a": 1})
 
 
 def test_an_older_record_does_not_replace_a_newer_one(spark: SparkSession, target: TableTarget) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from tests.pipeline.object_store.store_server import StoreServer, store_server
 from tests.pipeline.topics import Topics
 
 
@@ -11,3 +14,10 @@ from tests.pipeline.topics import Topics
 def topics(kafka_bootstrap: str) -> Topics:
     """Creates and fills topics."""
     return Topics(kafka_bootstrap, replicas=3)
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoreServer]:
+    """An S3 server with an empty bucket."""
+    with store_server(tmp_path_factory.mktemp("store")) as server:
+        yield server

@@ -18,6 +18,7 @@ from typing import Any
 from signalbox.pipeline.audit.run import run_audit
 from signalbox.pipeline.commands import TablesOptions, run_tables
 from signalbox.pipeline.events import PipelineEvent
+from signalbox.pipeline.object_store.location import location_of
 from signalbox.pipeline.options import AuditOptions
 from signalbox.pipeline.positions.backfill import BackfillResult, run_backfill
 from signalbox.pipeline.rejected.replay import ReplayResult, replay_rejected
@@ -27,7 +28,10 @@ from signalbox.pipeline.tables.run import TablesResult
 def main(asked: dict[str, Any]) -> None:
     """One run of a table."""
     of_options = AuditOptions if asked.get("audit") else TablesOptions
-    options = of_options(**{**asked["options"], "warehouse": Path(asked["options"]["warehouse"])})
+    given = {**asked["options"], "warehouse": location_of(asked["options"]["warehouse"])}
+    if "checkpoint_location" in given:
+        given["checkpoint_location"] = Path(given["checkpoint_location"])
+    options = of_options(**given)
     kill_at = asked.get("kill_at") or {}
 
     def killer(event: PipelineEvent) -> None:

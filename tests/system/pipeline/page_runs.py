@@ -19,10 +19,12 @@ from typing import Any
 import fastavro
 import pytest
 
+from signalbox.pipeline.object_store.location import S3Location
 from signalbox.pipeline.sinks.delta_log import read_table
 from signalbox.testing.cluster import Cluster
 from signalbox.testing.zookeeper import QUICK_JAVA
 from tests.pipeline.json_server import JsonHandler, served
+from tests.pipeline.object_store.store_server import StoreServer, store_server
 from tests.pipeline.topics import Topics
 from tests.system.cli.page_shell import PageShell, commands_of
 
@@ -48,12 +50,13 @@ def registry() -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Given:
-    """A shell, and the addresses of the cluster for most commands and of that for the formats."""
+    """A shell, the addresses of the cluster for most commands and of that for the formats, and an S3 server."""
 
     shell: PageShell
     usual: str
     formats: str
     registry: str
+    store: StoreServer
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +67,15 @@ def given(tmp_path_factory: pytest.TempPathFactory, registry: str) -> Iterator[G
         JDK_JAVA_OPTIONS=" ".join(QUICK_JAVA),
     )
     shell.write("order.proto", PROTO)
-    with Cluster(brokers=1) as usual, Cluster(brokers=1) as formats:
+    with (
+        Cluster(brokers=1) as usual,
+        Cluster(brokers=1) as formats,
+        store_server(tmp_path_factory.mktemp("store")) as store,
+    ):
+        shell.environment.update(store.environment)
         _fill_usual(Topics(usual.bootstrap_servers))
         _fill_formats(Topics(formats.bootstrap_servers))
-        yield Given(shell, usual.bootstrap_servers, formats.bootstrap_servers, registry)
+        yield Given(shell, usual.bootstrap_servers, formats.bootstrap_servers, registry, store)
 
 
 def _fill_usual(topics: Topics) -> None:
@@ -122,6 +130,9 @@ CHECKS: dict[str, Callable[[Given], bool | None]] = {
     "tables orders --warehouse lake --value-schema": _check_order,
     "--watermark": lambda given: sorted(row["id"] for row in rows(given, "lake/rides")) == [1, 2],
     "rejected show": _mend,
+    "--warehouse s3://lake/tables --checkpoint-location": lambda given: (
+        given.store.table(S3Location("lake", "tables") / "flights").count() == FLIGHTS
+    ),
     "--mended": lambda given: (
         sorted(row["flight"] for row in rows(given, "lake/flights")) == [*range(FLIGHTS), 99]
         and rows(given, "lake/flights_dead") == []

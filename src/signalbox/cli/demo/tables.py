@@ -29,7 +29,7 @@ def make_tables(stage: Stage, flights: Flights) -> dict[str, Any]:
     stage.facts["profile"] = table.profile
     stage.check("rows in the flights table", table.table_rows == FLIGHTS, f"{table.table_rows:,}")
     stage.check("no bad record in the flights topic", table.dead_table_rows == 0, f"{table.dead_table_rows:,}")
-    compare_rows(stage, table.table, flights)
+    compare_rows(stage, warehouse / TOPIC, flights)
     compare_offsets(stage, audit.events_table, ends)
     check_audit_sequences(stage, audit.figures["completeness"])
     return dict(audit.figures)

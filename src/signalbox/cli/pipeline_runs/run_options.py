@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|)")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3_600.0}
 
+Warehouse = Annotated[
+    str, typer.Option(metavar="LOCATION", help="Folder or s3://bucket/prefix of the tables; a store's login: AWS_….")
+]
+FolderOfTables = Annotated[str, typer.Option(metavar="FOLDER", help="Folder of the tables.")]
+CheckpointLocation = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help="Local folder of Spark's checkpoint and the tables' state. Default: the warehouse."
+    ),
+]
 Interval = Annotated[
     str | None,
     typer.Option(

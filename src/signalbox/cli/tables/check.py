@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from signalbox.cli.connect import console, fail
+from signalbox.cli.pipeline_runs.run_options import CheckpointLocation, Warehouse
 from signalbox.pipeline import commands
+from signalbox.pipeline.object_store.location import location_of
 
 
 def check(
     name: Annotated[str, typer.Argument(help="The table's name.")],
-    warehouse: Annotated[Path, typer.Option(help="Directory of the tables.")],
+    warehouse: Warehouse,
+    checkpoint_location: CheckpointLocation = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Check that no record is in a table twice, by partition and offset; Kafka is not asked, and no Java is needed.
@@ -22,7 +24,7 @@ def check(
     Ends with status 2 if a record is repeated, or a row is at a position that no run has read.
     """
     try:
-        result = commands.check_table(warehouse, name)
+        result = commands.check_table(location_of(warehouse), name, checkpoint_location)
     except RuntimeError as error:
         fail(str(error))
     if as_json:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from signalbox.cli.connect import console, fail
+from signalbox.cli.pipeline_runs.run_options import Warehouse
 from signalbox.pipeline import commands
+from signalbox.pipeline.object_store.location import location_of
 
 
 def maintain(
     name: Annotated[str, typer.Argument(help="The table's name.")],
-    warehouse: Annotated[Path, typer.Option(help="Directory of the tables.")],
+    warehouse: Warehouse,
     target_mb: Annotated[int, typer.Option(help="Size of data files to aim at, in MB.")] = 128,
     retention_hours: Annotated[
         int, typer.Option(help="Files that only versions older than this need are deleted.")
@@ -42,7 +43,7 @@ def maintain(
     never = threading.Event()
     while True:
         try:
-            tables = commands.maintain_table(warehouse, name, target_mb, retention_hours, say, columns)
+            tables = commands.maintain_table(location_of(warehouse), name, target_mb, retention_hours, say, columns)
         except commands.TemporaryError as error:
             if every is None:
                 fail(str(error))

@@ -11,22 +11,22 @@ import typer
 from rich.table import Table
 
 from signalbox.cli.connect import console, fail
-from signalbox.cli.pipeline_runs.run_options import Conf, Memory, spark_options
+from signalbox.cli.pipeline_runs.run_options import CheckpointLocation, Conf, Memory, Warehouse, spark_options
 from signalbox.cli.shell.shared_options import shared
 from signalbox.cli.tables import format_options as formats
 from signalbox.pipeline import commands
+from signalbox.pipeline.object_store.location import location_of
 
 app = typer.Typer(help="Records that could not become rows: list, show and replay them.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The table's name.")]
-Warehouse = Annotated[Path, typer.Option(help="Directory of the tables.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list")
 def list_reasons(name: Name, warehouse: Warehouse, as_json: AsJson = False) -> None:
     """Count the rejected records of a table by reason."""
-    reasons = _result(lambda: commands.list_rejected(warehouse, name))
+    reasons = _result(lambda: commands.list_rejected(location_of(warehouse), name))
     if as_json:
         print(json.dumps(reasons))
         return
@@ -46,7 +46,7 @@ def show(
     offset: Annotated[int | None, typer.Option(min=0, help="Only this offset.")] = None,
 ) -> None:
     """Print rejected records with their bytes, one JSON object a line: as text, or in base64 if they are no UTF-8."""
-    for row in _result(lambda: commands.show_rejected(warehouse, name, limit, partition, offset)):
+    for row in _result(lambda: commands.show_rejected(location_of(warehouse), name, limit, partition, offset)):
         print(json.dumps(row, ensure_ascii=False))
 
 
@@ -57,6 +57,7 @@ def replay(
     mended: Annotated[
         Path | None, typer.Option(help="File of records as `show` prints them, with values that were mended.")
     ] = None,
+    checkpoint_location: CheckpointLocation = None,
     profile: Annotated[str, typer.Option(help="auto, jars or pypi.")] = "auto",
     commit: Annotated[str, typer.Option(help="auto, spark or rs.")] = "auto",
     master: Annotated[str, typer.Option(help="local[N] or spark://host:port.")] = "local[*]",
@@ -71,7 +72,8 @@ def replay(
     """Decode the rejected records again; those that are good now become rows, exactly once."""
     options = commands.TablesOptions(
         bootstrap_servers=shared().bootstrap,
-        warehouse=warehouse,
+        warehouse=location_of(warehouse),
+        checkpoint_location=checkpoint_location,
         topic=name,
         name=name,
         profile=profile,

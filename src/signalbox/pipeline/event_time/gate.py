@@ -18,6 +18,7 @@ from signalbox.pipeline.event_time.recent_files import TimeRange
 from signalbox.pipeline.event_time.repeated_rows import recent_rows, without_repeated
 from signalbox.pipeline.event_time.rule import EventTimeRule
 from signalbox.pipeline.event_time.watermark import BatchTimes, end_batch, times_of_batch, write_times
+from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.sinks.delta_log import partition_columns
 from signalbox.pipeline.tables.projection import RecordShape
 
@@ -69,9 +70,10 @@ class EventTimeGate:
         """The watermark of the batch and the greatest event time so far, for the commits of its tables."""
         return self._times.commit_metadata() if self._times is not None else {}
 
-    def unique(self, rows: DataFrame, table: Path) -> DataFrame:
+    def unique(self, rows: DataFrame, table: TableLocation) -> DataFrame:
         """The rows of the batch without those that repeat an earlier row of the table or of the batch."""
         if self._rule is None or not self._rule.deduplicate:
             return rows
+        assert isinstance(table, Path), "the options reject it: Spark reads no files of an object store"
         recent = recent_rows(rows, table, self._rule, self._range) if self._range is not None else None
         return without_repeated(rows, recent, self._rule.deduplicate, partition_columns(table) or ())

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from signalbox.pipeline.checkpoint_files import batch_end, committed_batches, flat_offsets
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
+from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.observe.progress import duration_text
 from signalbox.pipeline.offsets import OffsetMap
 from signalbox.pipeline.open_run import TablePlan, open_run
@@ -31,7 +31,7 @@ from signalbox.pipeline.tables.format_plan import FormatPlan
 class BackfillResult:
     """Counts of a backfill. `complete`: the table has all records that were asked for."""
 
-    table: Path
+    table: TableLocation
     rows: int = 0
     dead_rows: int = 0
     duplicate_rows: int = 0
@@ -60,7 +60,7 @@ def run_backfill(
     Raises StateError if there is no table, what `open_run` raises, and PipelineError.
     """
     reject_faulty(options)
-    state = StateFolder(options.warehouse, options.table_name).read()
+    state = StateFolder(options.state_folder, options.table_name).read()
     if state is None:
         raise StateError(f"there is no table {options.table_name} to add records to: begin it with `pipeline tables`")
     if state.mode == "upsert":

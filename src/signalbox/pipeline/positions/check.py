@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from signalbox.pipeline.checkpoint_files import batch_end, planned_batches
+from signalbox.pipeline.object_store.location import S3Location, TableLocation
 from signalbox.pipeline.positions.backfill_log import read_backfills
 from signalbox.pipeline.positions.lost_records import read_gaps
 from signalbox.pipeline.rejected.listing import dead_path
@@ -55,9 +56,13 @@ class TableCheck:
         return found
 
 
-def check_table(warehouse: Path, name: str) -> TableCheck:
-    """Checks a table. Raises StateError if there is none."""
-    folder = StateFolder(warehouse, name)
+def check_table(warehouse: TableLocation, name: str, checkpoint_location: Path | None = None) -> TableCheck:
+    """Checks a table; `checkpoint_location` as in its runs. Raises StateError if there is none, or no such folder was
+    given for an object store."""
+    place = checkpoint_location or warehouse
+    if isinstance(place, S3Location):
+        raise StateError(f"warehouse is {place}: set --checkpoint-location to the folder that the runs were given")
+    folder = StateFolder(place, name)
     state = folder.read()
     path, dead = warehouse / name, dead_path(warehouse, name)
     if state is None or not is_table(path):

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.sinks.delta_log import read_table
 
 _POSITION = ["partition", "offset"]
@@ -33,13 +33,17 @@ def in_ranges(start: Mapping[str, int], end: Mapping[str, int]) -> ds.Expression
     return reduce(or_, ranges)
 
 
-def held_positions(path: Path, start: Mapping[str, int], end: Mapping[str, int]) -> pa.Table:
+def held_positions(path: TableLocation, start: Mapping[str, int], end: Mapping[str, int]) -> pa.Table:
     """Partition and offset of the rows of a table that come from the offsets [start, end) of each partition."""
     return read_table(path, _POSITION, in_ranges(start, end))
 
 
 def without_held(
-    spark: SparkSession, records: DataFrame, tables: Sequence[Path], start: Mapping[str, int], end: Mapping[str, int]
+    spark: SparkSession,
+    records: DataFrame,
+    tables: Sequence[TableLocation],
+    start: Mapping[str, int],
+    end: Mapping[str, int],
 ) -> DataFrame:
     """The records of a batch, [start, end) of each partition, that none of the tables holds. The held ones are few:
     those of one batch."""

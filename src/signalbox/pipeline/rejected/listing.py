@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from signalbox.pipeline.object_store.location import TableLocation
+from signalbox.pipeline.options import OptionError, warehouse_faults
 from signalbox.pipeline.sinks.delta_log import is_table, read_table
-from signalbox.pipeline.table_state import StateError, StateFolder
+from signalbox.pipeline.table_state import StateError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,17 +26,21 @@ class ReasonCount:
     offset: int
 
 
-def dead_path(warehouse: Path, name: str) -> Path:
+def dead_path(warehouse: TableLocation, name: str) -> TableLocation:
     """The table of a table's rejected records."""
     return warehouse / f"{name}_dead"
 
 
-def read_rejected(warehouse: Path, name: str) -> pa.Table:
-    """All rejected records, by topic, partition and offset. Raises StateError if there is no such table."""
-    if StateFolder(warehouse, name).read() is None:
-        raise StateError(f"there is no table {name} in {warehouse}")
+def read_rejected(warehouse: TableLocation, name: str) -> pa.Table:
+    """All rejected records, by topic, partition and offset. Raises StateError if there is no such table,
+    OptionError, StoreError."""
+    faults = warehouse_faults(warehouse)
+    if faults:
+        raise OptionError(faults)
     path = dead_path(warehouse, name)
     if not is_table(path):
+        if not is_table(warehouse / name):
+            raise StateError(f"there is no table {name} in {warehouse}")
         raise StateError(f"table {name} has no rejected records: its values are raw")
     return read_table(path).sort_by([("topic", "ascending"), ("partition", "ascending"), ("offset", "ascending")])
 

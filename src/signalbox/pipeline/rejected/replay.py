@@ -19,7 +19,7 @@ from signalbox.pipeline.audit.run import audit_shape
 from signalbox.pipeline.engine import Engine, open_engine
 from signalbox.pipeline.event_time.gate import EventTimeGate
 from signalbox.pipeline.events import EventListener, PipelineEvent, Reporting, Step
-from signalbox.pipeline.options import TablesOptions
+from signalbox.pipeline.options import TablesOptions, reject_faulty
 from signalbox.pipeline.rejected.listing import dead_path, read_rejected
 from signalbox.pipeline.rejected.mended_values import read_mended, with_mended
 from signalbox.pipeline.rejected.replay_plan import (
@@ -150,11 +150,12 @@ def replay_rejected(
     `mended`: a file of values (`mended_values.py`). Raises StateError, OptionError, MendedValueError, RegistryError,
     SchemaError, PipelineError. A replay that was killed is completed by the next one.
     """
-    folder = StateFolder(options.warehouse, options.table_name)
+    reject_faulty(options)
+    folder = StateFolder(options.state_folder, options.table_name)
     state = folder.read()
     if state is None:
         raise StateError(f"there is no table {options.table_name} in {options.warehouse}")
-    reject_taken_names(options.warehouse, options.table_name, is_audit=state.topic == AUDIT_TOPIC)
+    reject_taken_names(options.state_folder, options.table_name, is_audit=state.topic == AUDIT_TOPIC)
     if state.mode == "upsert":
         raise StateError(
             f"table {options.table_name} has the newest row of each key: an old record cannot be replayed into it, "
@@ -166,7 +167,7 @@ def replay_rejected(
         spark_faults(),
         open_engine(options, engine=engine, begun_with=state.profile, say=say) as opened,
     ):
-        replay = _Replay(options, folder, state, opened.sink(options.commit))
+        replay = _Replay(options, folder, state, opened.sink(options.commit, options.warehouse))
         completed = replay.complete_last()
         result = replay.replay(opened, mended, say, listener or (lambda _: None))
     say(

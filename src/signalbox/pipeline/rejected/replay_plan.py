@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
-from pyarrow import fs
+from deltalake import write_deltalake
 
+from signalbox.pipeline.object_store.location import TableLocation
+from signalbox.pipeline.object_store.open_table import file_system, open_table, store_faults
 from signalbox.pipeline.sinks.commit_retry import ALONE, repeated_on_conflict
 from signalbox.pipeline.table_state import read_state_file
 
@@ -62,15 +63,16 @@ def positions_of(table: pa.Table) -> tuple[Position, ...]:
 
 
 @repeated_on_conflict
-def take_out(path: Path, positions: tuple[Position, ...]) -> int:
+def take_out(path: TableLocation, positions: tuple[Position, ...]) -> int:
     """Removes the records at these positions from the table of rejected records, in one commit, and returns how many
     they were; 0 and no commit if none of them is there."""
     gone = set(positions)
-    table = DeltaTable(str(path))
-    files = fs.SubTreeFileSystem(str(path), fs.LocalFileSystem())
-    rejected = table.to_pyarrow_dataset(filesystem=files).to_table()
+    table = open_table(path)
+    with store_faults(path):
+        rejected = table.to_pyarrow_dataset(filesystem=file_system(path)).to_table()
     kept = [position not in gone for position in positions_of(rejected)]
     remaining = rejected.filter(pa.array(kept, pa.bool_()))
     if remaining.num_rows < rejected.num_rows:
-        write_deltalake(table, remaining, mode="overwrite", commit_properties=ALONE)
+        with store_faults(path):
+            write_deltalake(table, remaining, mode="overwrite", commit_properties=ALONE)
     return int(rejected.num_rows - remaining.num_rows)

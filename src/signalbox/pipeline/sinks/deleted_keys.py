@@ -20,7 +20,6 @@ from pyarrow import fs
 from signalbox.pipeline.sinks.commit_retry import repeated_on_conflict
 from signalbox.pipeline.sinks.delta_log import ensure_table, is_table
 from signalbox.pipeline.sinks.key_order import RecordPosition, is_newer, positions_of
-from signalbox.pipeline.table_state import STATE_FOLDER
 
 _TYPES = {"key": "binary", "partition": "integer", "offset": "long", "timestamp": "timestamp"}
 _SCHEMA: dict[str, Any] = {
@@ -30,16 +29,16 @@ _SCHEMA: dict[str, Any] = {
 _COLUMNS = {name: f"s.{name}" for name in _TYPES}
 
 
-def deleted_keys_path(table: Path) -> Path:
-    """Where the deleted keys of a table are."""
-    return table.parent / STATE_FOLDER / table.name / "deleted_keys"
+def deleted_keys_path(folder: Path) -> Path:
+    """Where the deleted keys of a pipeline are, below the folder of its state."""
+    return folder / "deleted_keys"
 
 
 class DeletedKeys:
-    """The deleted keys of a table. A table without a deletion has no such file."""
+    """The deleted keys of the pipeline whose state is in `folder`. Without a deletion there is no such table."""
 
-    def __init__(self, table: Path) -> None:
-        self._path = deleted_keys_path(table)
+    def __init__(self, folder: Path) -> None:
+        self._path = deleted_keys_path(folder)
 
     def apply(self, rows: pa.Table) -> pa.Table:
         """The rows without those that are older than the deletion of their key; notes the deletions among them, and

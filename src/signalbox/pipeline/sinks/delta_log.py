@@ -1,6 +1,6 @@
 """Delta tables without Spark: created, inspected and read through delta-rs, so that reports and checks need no JVM.
 
-The tables of both committers are created here: reader version 1, writer version 2, which every reader supports.
+The tables of all committers are created here: reader version 1, writer version 2, which every reader supports.
 """
 
 from __future__ import annotations
@@ -15,52 +15,72 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from deltalake import DeltaTable, Schema, write_deltalake
 from deltalake.schema import Field
-from pyarrow import fs
 
+from signalbox.pipeline.object_store.location import TableLocation
+from signalbox.pipeline.object_store.open_table import (
+    file_system,
+    open_table,
+    storage_options,
+    store_faults,
+    table_exists,
+)
 from signalbox.pipeline.schema_gate import added_columns, widened_columns
 from signalbox.pipeline.sinks.commit_retry import ALONE, repeated_on_conflict
 
 
-def is_table(path: Path) -> bool:
+def is_table(path: TableLocation) -> bool:
     """True if there is a Delta table at the path."""
-    return (path / "_delta_log").is_dir() and DeltaTable.is_deltatable(str(path))
+    return table_exists(path)
 
 
-def partition_columns(path: Path) -> tuple[str, ...] | None:
+def partition_columns(path: TableLocation) -> tuple[str, ...] | None:
     """The columns by which a table is partitioned; None = no table."""
-    return tuple(DeltaTable(str(path)).metadata().partition_columns) if is_table(path) else None
+    return tuple(open_table(path).metadata().partition_columns) if is_table(path) else None
 
 
 @repeated_on_conflict
-def ensure_table(path: Path, schema: Mapping[str, Any], partition_by: Sequence[str] = ()) -> None:
+def ensure_table(
+    path: TableLocation,
+    schema: Mapping[str, Any],
+    partition_by: Sequence[str] = (),
+    properties: Mapping[str, str] | None = None,
+) -> None:
     """Creates the table, adds the columns that it lacks and widens types; every column nullable.
 
     `schema` is a struct type in the JSON form that Spark and Delta share. Raises SchemaBreakError when a type of the
-    table would change otherwise. `partition_by`: the partition columns of a new table.
+    table would change otherwise. `partition_by`, `properties`: partition columns and Delta properties of a new table.
     """
     nullable_schema = {**schema, "fields": [{**field, "nullable": True} for field in schema["fields"]]}
     if not is_table(path):
         columns = Schema.from_json(json.dumps(nullable_schema))
-        DeltaTable.create(str(path), columns, mode="ignore", partition_by=list(partition_by) or None)
+        with store_faults(path):
+            DeltaTable.create(
+                str(path),
+                columns,
+                mode="ignore",
+                partition_by=list(partition_by) or None,
+                configuration=dict(properties) if properties else None,
+                storage_options=storage_options(path),
+                raise_if_key_not_exists=False,
+            )
         return
-    table = DeltaTable(str(path))
+    table = open_table(path)
     existing = json.loads(table.schema().to_json())
     widened = widened_columns(existing, nullable_schema)
     existing = {**existing, "fields": widened} if widened else existing
     added = added_columns(existing, nullable_schema, path.name)
     if widened:
         _rewrite(table, path, existing)
-        table = DeltaTable(str(path))
+        table = open_table(path)
     if added:
         table.alter.add_columns([Field.from_json(json.dumps(field)) for field in added])
 
 
-def _rewrite(table: DeltaTable, path: Path, schema: Mapping[str, Any]) -> None:
+def _rewrite(table: DeltaTable, path: TableLocation, schema: Mapping[str, Any]) -> None:
     """Rewrites the files of a table with wider types, in one commit. Delta's type widening needs a reader version
     that most readers lack; the rewrite keeps the table readable by all, and reads and writes it once."""
     arrow_schema = pa.schema(Schema.from_json(json.dumps(schema)).to_arrow())
-    files = fs.SubTreeFileSystem(str(path), fs.LocalFileSystem())
-    batches = table.to_pyarrow_dataset(filesystem=files).to_batches()
+    batches = table.to_pyarrow_dataset(filesystem=file_system(path)).to_batches()
     rows = (cast for batch in batches for cast in pa.Table.from_batches([batch]).cast(arrow_schema).to_batches())
     reader = pa.RecordBatchReader.from_batches(arrow_schema, rows)
     partitions = table.metadata().partition_columns
@@ -74,24 +94,23 @@ def _rewrite(table: DeltaTable, path: Path, schema: Mapping[str, Any]) -> None:
     )
 
 
-def last_transaction(path: Path, application: str) -> int | None:
+def last_transaction(path: TableLocation, application: str) -> int | None:
     """The newest transaction version of an application in a table's log; None = none, or no table."""
-    return DeltaTable(str(path)).transaction_version(application) if is_table(path) else None
+    return open_table(path).transaction_version(application) if is_table(path) else None
 
 
-def read_table(path: Path, columns: list[str] | None = None, rows: ds.Expression | None = None) -> pa.Table:
+def read_table(path: TableLocation, columns: list[str] | None = None, rows: ds.Expression | None = None) -> pa.Table:
     """A whole table (or some of its columns, or of its rows) in memory. Raises FileNotFoundError when there is none."""
     if not is_table(path):
         raise FileNotFoundError(f"there is no Delta table at {path}")
-    # Arrow's own file system. That of delta-rs is written in Python: Arrow's threads may still need the interpreter
-    # when it shuts down, and abort the process.
-    files = fs.SubTreeFileSystem(str(path), fs.LocalFileSystem())
-    return DeltaTable(str(path)).to_pyarrow_dataset(filesystem=files).to_table(columns=columns, filter=rows)
+    with store_faults(path):
+        dataset = open_table(path).to_pyarrow_dataset(filesystem=file_system(path))
+        return dataset.to_table(columns=columns, filter=rows)
 
 
-def count_rows(path: Path) -> int:
+def count_rows(path: TableLocation) -> int:
     """The rows of a table, from its log; 0 when there is no table."""
-    return int(DeltaTable(str(path)).count()) if is_table(path) else 0
+    return int(open_table(path).count()) if is_table(path) else 0
 
 
 def rows_of_newest_commit(path: Path) -> int:

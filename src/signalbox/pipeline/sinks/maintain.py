@@ -14,17 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError
 
-from signalbox.pipeline.options import OptionError, TemporaryError
+from signalbox.pipeline.object_store.location import S3Location, TableLocation
+from signalbox.pipeline.object_store.open_table import open_table, store_faults
+from signalbox.pipeline.options import OptionError, TemporaryError, warehouse_faults
 from signalbox.pipeline.sinks.commit_retry import repeated_on_conflict
 from signalbox.pipeline.sinks.deleted_keys import deleted_keys_path
 from signalbox.pipeline.sinks.delta_log import is_table
 from signalbox.pipeline.sinks.statistics import complete_statistics
+from signalbox.pipeline.table_state import StateFolder
 
 DEFAULT_TARGET_MB = 128
 DEFAULT_RETENTION_HOURS = 168
@@ -53,9 +54,9 @@ class TableMaintenance:
 
 
 @repeated_on_conflict
-def _rewrite_files(path: Path, target_mb: int, cluster_by: Sequence[str]) -> int:
+def _rewrite_files(path: TableLocation, target_mb: int, cluster_by: Sequence[str]) -> int:
     """Compacts or sorts the table; returns the number of its files before."""
-    table = DeltaTable(str(path))
+    table = open_table(path)
     before = len(table.file_uris())
     if cluster_by:
         table.optimize.z_order(cluster_by, target_size=target_mb * 1024 * 1024)
@@ -64,10 +65,11 @@ def _rewrite_files(path: Path, target_mb: int, cluster_by: Sequence[str]) -> int
     return before
 
 
-def _maintain(path: Path, target_mb: int, retention_hours: int, cluster_by: Sequence[str]) -> TableMaintenance:
+def _maintain(path: TableLocation, target_mb: int, retention_hours: int, cluster_by: Sequence[str]) -> TableMaintenance:
     before = _rewrite_files(path, target_mb, cluster_by)
-    completed = complete_statistics(path)
-    table = DeltaTable(str(path))
+    # Files in a store come with all ranges that there are.
+    completed = 0 if isinstance(path, S3Location) else complete_statistics(path)
+    table = open_table(path)
     # Shorter retentions than the table's own (a week by default) are the caller's decision.
     deleted = table.vacuum(retention_hours, dry_run=False, enforce_retention_duration=False, full=True)
     table.update_incremental()
@@ -83,8 +85,8 @@ def _maintain(path: Path, target_mb: int, retention_hours: int, cluster_by: Sequ
     )
 
 
-def _cluster_faults(path: Path, cluster_by: Sequence[str]) -> list[str]:
-    table = DeltaTable(str(path))
+def _cluster_faults(path: TableLocation, cluster_by: Sequence[str]) -> list[str]:
+    table = open_table(path)
     columns = [field.name for field in table.schema().fields]
     partitions = table.metadata().partition_columns
     if len(set(cluster_by)) < len(cluster_by):
@@ -97,7 +99,7 @@ def _cluster_faults(path: Path, cluster_by: Sequence[str]) -> list[str]:
 
 
 def maintain_table(
-    warehouse: Path,
+    warehouse: TableLocation,
     name: str,
     *,
     target_mb: int = DEFAULT_TARGET_MB,
@@ -112,6 +114,9 @@ def maintain_table(
     `cluster_by`: rewrites the table with rows that are close in these columns close in its files (Z-order), so that
     readers skip files by ranges of any of them; not the rejected records.
     """
+    faults = warehouse_faults(warehouse)
+    if faults:
+        raise OptionError(faults)
     problems = []
     if target_mb < 1:
         problems.append(f"target size is {target_mb} MB: give at least 1")
@@ -127,11 +132,15 @@ def maintain_table(
     if problems:
         raise OptionError(problems)
     done = []
-    for path in (warehouse / name, warehouse / f"{name}_dead", deleted_keys_path(warehouse / name)):
+    paths = [warehouse / name, warehouse / f"{name}_dead"]
+    if not isinstance(warehouse, S3Location):
+        paths.append(deleted_keys_path(StateFolder(warehouse, name).path))
+    for path in paths:
         if not is_table(path):
             continue
         try:
-            result = _maintain(path, target_mb, retention_hours, cluster_by if path == warehouse / name else ())
+            with store_faults(path):
+                result = _maintain(path, target_mb, retention_hours, cluster_by if path.name == name else ())
         except CommitFailedError as error:
             raise TemporaryError(f"table {path} was not maintained, other commits came first: {error}") from error
         except (DeltaError, OSError) as error:

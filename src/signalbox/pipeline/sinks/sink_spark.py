@@ -6,6 +6,8 @@ files (`delta_log.py`), so the warehouse is a folder that the driver and every e
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pyspark.sql import DataFrame
 
 from signalbox.pipeline.sinks.delta_log import last_transaction, rows_of_newest_commit
@@ -27,4 +29,5 @@ class SparkSink:
         writer = frame.write.format("delta").mode("append").option("userMetadata", stamp.metadata())
         writer = writer.option("txnAppId", target.transaction_app).option("txnVersion", stamp.batch_id)
         writer.save(str(target.path))
+        assert isinstance(target.path, Path)
         return rows_of_newest_commit(target.path)

@@ -13,11 +13,13 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.transaction import AddAction
 
+from signalbox.pipeline.object_store.parquet_files import footer_statistics
 from signalbox.pipeline.sinks.commit_retry import ALONE, repeated_on_conflict
-from signalbox.pipeline.sinks.sink_rs import file_statistics, partition_values
+from signalbox.pipeline.sinks.sink_rs import partition_values
 
 _RANGED = {"byte", "short", "integer", "long", "double", "date", "timestamp"}
 
@@ -32,7 +34,7 @@ def complete_statistics(path: Path) -> int:
     for file in files:
         gaps = _gaps(file, columns) if file["path"].startswith("batches/") else set()
         name = unquote(file["path"])  # as the file is called; `AddAction` quotes it again
-        if not gaps or not gaps & (statistics := file_statistics(path / name))["maxValues"].keys():
+        if not gaps or not gaps & (statistics := footer_statistics(pq.read_metadata(path / name)))["maxValues"].keys():
             continue
         folder = Path(*Path(name).parent.parts[3:])  # behind batches/<application>/<batch>
         modified = int(file["modification_time"])

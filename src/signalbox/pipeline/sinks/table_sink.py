@@ -1,4 +1,4 @@
-"""The port of the two committers, in terms of batches: both write the same mark into the same Delta log.
+"""The port of the committers, in terms of batches: all write the same mark into the same Delta log.
 
 That mark is Delta's `txn` action: (application, version) with the pipeline, its generation and the table as the
 application and Spark's batch id as the version. A batch that is repeated after a crash finds its mark and is skipped,
@@ -10,17 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame
+
+from signalbox.pipeline.object_store.location import TableLocation
 
 
 @dataclass(frozen=True, slots=True)
 class TableTarget:
     """A table that a pipeline appends to, and the application name that its batches carry in the table's log."""
 
-    path: Path
+    path: TableLocation
     transaction_app: str
 
     @property

@@ -7,11 +7,15 @@ is newer, whatever order they are written in; `deleted_keys.py` keeps the positi
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction
 from pyspark.sql import DataFrame
 
-from signalbox.pipeline.sinks.commit_retry import repeated_on_conflict
+from signalbox.pipeline.object_store.open_table import open_table, store_faults
+from signalbox.pipeline.sinks.commit_files import commit_files, commit_properties, reject_committed
+from signalbox.pipeline.sinks.commit_retry import repeat_conflicts
 from signalbox.pipeline.sinks.deleted_keys import DeletedKeys
 from signalbox.pipeline.sinks.delta_log import last_transaction
 from signalbox.pipeline.sinks.key_order import IS_NEWER, newest_rows
@@ -31,7 +35,10 @@ def _as_in_table(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 class UpsertSink:
-    """Merges batches by key."""
+    """Merges batches by key. `folder`: the state of the pipeline, where the deleted keys are."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def last_batch(self, target: TableTarget) -> int | None:
         """The newest batch of this application that the table holds; None = none, or no table."""
@@ -43,24 +50,26 @@ class UpsertSink:
         last = self.last_batch(target)
         if last is not None and last >= stamp.batch_id:
             return None
-        return self._merge(DeletedKeys(target.path).apply(newest_rows(frame).toArrow()), target, stamp)
-
-    @repeated_on_conflict
-    def _merge(self, newest: pa.Table, target: TableTarget, stamp: BatchStamp) -> int:
-        table = DeltaTable(str(target.path))  # its newest version: a maintenance may have committed meanwhile
-        rows = _as_in_table(newest, pa.schema(table.schema().to_arrow()))
-        properties = CommitProperties(
-            custom_metadata={"userMetadata": stamp.metadata()},
-            app_transactions=[Transaction(target.transaction_app, stamp.batch_id)],
-        )
-        metrics = (
-            table.merge(rows, "t.key = s.key", source_alias="s", target_alias="t", commit_properties=properties)
-            .when_matched_delete(f"s.value IS NULL AND {IS_NEWER}")
-            .when_matched_update_all(f"s.value IS NOT NULL AND {IS_NEWER}")
-            .when_not_matched_insert_all("s.value IS NOT NULL")
-            .execute()
-        )
+        newest = DeletedKeys(self._folder).apply(newest_rows(frame).toArrow())
+        metrics = repeat_conflicts(lambda: self._merge(newest, target, stamp))
         if self.last_batch(target) != stamp.batch_id:  # a merge that changes nothing commits nothing
-            table = DeltaTable(str(target.path))
-            table.create_write_transaction([], "append", table.schema(), commit_properties=properties)
+            commit_files(target, [], stamp)
         return sum(int(metrics[name]) for name in _COUNTS)
+
+    def _merge(self, newest: pa.Table, target: TableTarget, stamp: BatchStamp) -> dict[str, Any]:
+        """One merge, into the newest version of the table. Raises CommitFailedError when a commit of another process
+        has rewritten the same files, such as maintenance; CommitConflictError when it has committed this batch."""
+        table = open_table(target.path)
+        reject_committed(table, target, stamp)
+        merge = table.merge(
+            _as_in_table(newest, pa.schema(table.schema().to_arrow())),
+            "t.key = s.key",
+            source_alias="s",
+            target_alias="t",
+            commit_properties=commit_properties(target, stamp),
+        )
+        merge.when_matched_delete(f"s.value IS NULL AND {IS_NEWER}")
+        merge.when_matched_update_all(f"s.value IS NOT NULL AND {IS_NEWER}")
+        merge.when_not_matched_insert_all("s.value IS NOT NULL")
+        with store_faults(target.path):
+            return merge.execute()

@@ -55,7 +55,10 @@ class FormatPlan:
         self._options = options
         self._reporting = reporting
         self._unfitting: set[str] = set()  # found at the last look
-        self._folder = StateFolder(options.warehouse, options.table_name)
+
+    @property
+    def _folder(self) -> StateFolder:
+        return StateFolder(self._options.state_folder, self._options.table_name)
 
     def _stored(self) -> tuple[PartSpec, ...]:
         try:

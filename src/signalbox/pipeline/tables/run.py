@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
 from signalbox.pipeline.formats.evolution import SchemaChanges
+from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.observe.progress import duration_text
 from signalbox.pipeline.offsets import limited, ranges_between
 from signalbox.pipeline.open_run import TablePlan, open_run
@@ -33,8 +33,8 @@ class TablesResult:
     `schema_changes`: what the run changed in columns; `type_changes`: types that changed and that the table does not
     follow; both in words."""
 
-    table: Path
-    dead_table: Path | None
+    table: TableLocation
+    dead_table: TableLocation | None
     profile: str
     rows: int
     dead_rows: int
@@ -51,7 +51,11 @@ class TablesResult:
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain JSON values."""
-        return {key: str(value) if isinstance(value, Path) else value for key, value in asdict(self).items()}
+        return {
+            **asdict(self),
+            "table": str(self.table),
+            "dead_table": str(self.dead_table) if self.dead_table else None,
+        }
 
 
 def sample_values(client: TopicClient, options: TablesOptions) -> list[bytes | None]:

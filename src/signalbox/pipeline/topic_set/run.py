@@ -81,7 +81,7 @@ def run_topics(
 
 def begun_profile(options: TablesOptions, topics: list[str]) -> Profile | None:
     """The profile with which the tables were begun; None if there is none yet, or if they differ."""
-    states = [StateFolder(options.warehouse, topic).read() for topic in topics]
+    states = [StateFolder(options.state_folder, topic).read() for topic in topics]
     profiles = {state.profile for state in states if state is not None}
     return profiles.pop() if len(profiles) == 1 else None
 
@@ -141,7 +141,7 @@ class _Tables:
 
     def _with_free_names(self, topics: list[str]) -> list[str]:
         """The topics whose table is not the one of another topic's rejected records; the others have failed."""
-        taken = taken_in_run(self._options.warehouse, topics)
+        taken = taken_in_run(self._options.state_folder, topics)
         for topic, fault in taken.items():
             if topic not in self.result.failed:
                 self._fail(topic, fault)

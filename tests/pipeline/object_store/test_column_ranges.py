@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from signalbox.pipeline.sinks.column_ranges import column_range, time_range
+from signalbox.pipeline.object_store.column_ranges import column_range, time_range
 
 pytestmark = pytest.mark.spec("P8")
 

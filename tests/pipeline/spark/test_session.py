@@ -21,7 +21,7 @@ def test_workers_run_this_python_on_loopback_with_the_ui_off(tmp_path: Path) -> 
     assert settings["spark.driver.host"] == settings["spark.driver.bindAddress"] == "127.0.0.1"
     assert settings["spark.ui.enabled"] == "false"
     assert settings["spark.sql.shuffle.partitions"] == "3"
-    assert settings["spark.sql.adaptive.enabled"] == "true"
+    assert settings["spark.sql.adaptive.enabled"] == "false"
     assert settings["spark.local.dir"] == str(tmp_path)
     assert f"-Djava.io.tmpdir={tmp_path}" in settings["spark.driver.extraJavaOptions"]
     assert "spark.jars" not in settings

@@ -14,23 +14,25 @@ import typer
 from signalbox.common.config.properties_file import Properties, parse_properties
 
 _CLOSE = 0.9  # `ssl.keystore.key` is no typing mistake for `ssl.keystore.type`
-_read: dict[str, Properties] = {}
+_warned: set[tuple[str, str]] = set()
 
 
 def read_client_file(location: str) -> Properties:
-    """The properties of the file, which a command reads and warns of once; an unreadable file ends the command."""
-    if location not in _read:
-        _read[location] = _parsed(location)
-        for warning in warnings_of(_read[location]):
+    """The properties of the file, of whose content a command warns once; an unreadable file ends the command."""
+    properties, text = _parsed(location)
+    if (location, text) not in _warned:
+        _warned.add((location, text))
+        for warning in warnings_of(properties):
             typer.secho(f"warning: {warning}", fg="yellow", err=True)
-    return _read[location]
+    return properties
 
 
-def _parsed(location: str) -> Properties:
+def _parsed(location: str) -> tuple[Properties, str]:
     from signalbox.cli.connect import fail
 
     try:
-        return parse_properties(Path(location).read_text(encoding="utf-8"), location)
+        text = Path(location).read_text(encoding="utf-8")
+        return parse_properties(text, location), text
     except OSError as error:
         fail(f"{location} cannot be read: {error.strerror or error}", code=2)
     except ValueError as error:

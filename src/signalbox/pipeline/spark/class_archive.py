@@ -6,6 +6,7 @@ part of `fetch_jars`). Sessions use it if it exists. A JVM ignores an archive th
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import subprocess
@@ -65,15 +66,27 @@ def class_archive_options(java: JavaRuntime) -> list[str]:
 
 
 def write_class_archive(jars: tuple[Path, ...] = ()) -> Path | None:
-    """Writes the archive if it does not exist. Returns its path, None if this Java could not write one."""
+    """Writes the archive if it does not exist. Returns its path, None if this Java could not write one in time.
+
+    One process writes at a time, the others wait for it: several at once would only make each other slower.
+    """
     path = class_archive_path(find_java(cache_directory()))
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return path if path.exists() else _write(path, jars)
+
+
+def _write(path: Path, jars: tuple[Path, ...]) -> Path | None:
     fresh = path.with_suffix(f".{os.getpid()}")
     scratch = path.parent / f"archive-scratch-{os.getpid()}"
     command = [sys.executable, "-c", _SCRIPT, str(fresh), str(scratch), *(str(jar) for jar in jars)]
-    subprocess.run(command, capture_output=True, timeout=WRITE_TIMEOUT_SECONDS, check=False)
+    try:
+        subprocess.run(command, capture_output=True, timeout=WRITE_TIMEOUT_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        fresh.unlink(missing_ok=True)  # part of an archive
     subprocess.run(["rm", "-rf", str(scratch)], check=True)
     if not fresh.exists():
         return None

@@ -54,6 +54,7 @@ class SessionSettings:
         return int(inside) if inside.isdigit() else os.cpu_count() or 2
 
 
+# Every batch here is small and has the same plan each time: optimizations for big single queries would only cost time.
 _ALWAYS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -61,7 +62,7 @@ _ALWAYS = {
     "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|jaas|client_options|keystore[.]key|key[.]pem",
     "spark.sql.redaction.options.regex": "(?i)url|secret|password|jaas|client_options|keystore[.]key",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.compression.codec": "zstd",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import IO
 
 import pytest
 
+from signalbox.pipeline.spark import class_archive
 from signalbox.pipeline.spark.class_archive import class_archive_options, class_archive_path, write_class_archive
 from signalbox.pipeline.spark.java import JavaRuntime
 
@@ -25,6 +30,37 @@ def test_an_archive_belongs_to_one_java_and_is_used_when_it_is_there(
     path.parent.mkdir()
     path.touch()
     assert f"-XX:SharedArchiveFile={path}" in class_archive_options(JAVA)
+
+
+def test_a_process_that_waited_for_another_one_does_not_try_what_that_could_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    begun, ended, written = threading.Event(), threading.Event(), list[Path]()
+
+    def write(path: Path, jars: tuple[Path, ...]) -> None:
+        written.append(path)
+        begun.set()
+        assert ended.wait(60)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(class_archive, "find_java", lambda cache: JAVA)
+    monkeypatch.setattr(class_archive, "_write", write)
+    lock = fcntl.flock
+
+    def flock(file: IO[str], how: int) -> None:
+        try:
+            lock(file, how)
+        except BlockingIOError:
+            ended.set()  # the second one waits
+            raise
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(write_class_archive)
+        assert begun.wait(60)
+        second = threads.submit(write_class_archive)
+        assert (first.result(60), second.result(60)) == (None, None)
+    assert written == [class_archive_path(JAVA)]
 
 
 @pytest.mark.system

@@ -75,7 +75,11 @@ def write_class_archive(jars: tuple[Path, ...] = ()) -> Path | None:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return path if path.exists() else None  # what another process could not write is not tried again
         return path if path.exists() else _write(path, jars)
 
 

@@ -19,13 +19,13 @@ from signalbox.pipeline.sinks.statistics import complete_statistics
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
 
 pytestmark = pytest.mark.spec("P8")
-SCHEMA = "id BIGINT, at TIMESTAMP, day DATE, part STRING, none DATE"
+SCHEMA = "id BIGINT, at TIMESTAMP, day DATE, part STRING, none DATE, tags MAP<STRING, STRING>"
 PARTS = ["a b", "c/d", "e%3A=:é", None]
 AT = datetime(2026, 11, 27, 12, 0, 0, 123_456, tzinfo=UTC)
 
 
 def write(spark: SparkSession, path: Path, batch_id: int) -> None:
-    rows = [(n, AT, date(2026, 11, n + 1), PARTS[n], None) for n in range(4)]
+    rows = [(n, AT, date(2026, 11, n + 1), PARTS[n], None, {"k": "v"}) for n in range(4)]
     frame = spark.createDataFrame(rows, SCHEMA)
     ensure_table(path, json.loads(frame.schema.json()), ["part"])
     RsSink().append(frame.coalesce(1), TableTarget(path, "app"), BatchStamp(batch_id))

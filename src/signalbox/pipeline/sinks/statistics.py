@@ -28,7 +28,7 @@ _RANGED = {"byte", "short", "integer", "long", "double", "date", "timestamp"}
 def complete_statistics(path: Path) -> int:
     """Adds missing ranges to the log, in one commit; returns the number of files that got some."""
     table = DeltaTable(str(path))
-    columns = [field.name for field in table.schema().fields if json.loads(field.to_json())["type"] in _RANGED]
+    columns = [field["name"] for field in json.loads(table.schema().to_json())["fields"] if _is_ranged(field["type"])]
     files = pa.table(table.get_add_actions()).to_pylist()
     actions = []
     for file in files:
@@ -47,6 +47,11 @@ def complete_statistics(path: Path) -> int:
             list(actions), "append", table.schema(), partition_by=partition_by or None, commit_properties=ALONE
         )
     return len(actions)
+
+
+def _is_ranged(delta_type: str | dict[str, Any]) -> bool:
+    """Whether readers leave files out by this type; a struct, an array and a map are objects in the schema."""
+    return isinstance(delta_type, str) and delta_type in _RANGED
 
 
 def _gaps(file: dict[str, Any], columns: list[str]) -> set[str]:

@@ -27,7 +27,7 @@ from tests.pipeline.report.sample import figures
 def test_options_that_are_none(run: Any, tmp_path: Path, arguments: tuple[str, ...], text: str) -> None:
     run("topic", "create", "t")
     result = run("pipeline", *(str(tmp_path / "w") if word == "w" else word for word in arguments))
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert text in result.stderr
     assert "Traceback" not in result.output
 
@@ -53,7 +53,7 @@ def test_a_command_that_cannot_use_the_object_store_names_the_reason_and_writes_
     monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cr3t")
     result = run("pipeline", *command, "--warehouse", "s3://bucket/lake")
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert text in result.stderr
     assert "s3cr3t" not in result.stderr
     assert list(tmp_path.iterdir()) == []
@@ -85,7 +85,7 @@ def test_client_properties_come_from_the_command_config(run: Any, tmp_path: Path
     properties = tmp_path / "client.properties"
     properties.write_text("security.protocol=SASL_SSL\n")
     result = run("pipeline", *command, "--warehouse", str(tmp_path / "w"), "--command-config", str(properties))
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert "sasl.jaas.config" in result.stderr
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli.connect import client_properties, console, fail, say
+from signalbox.cli.connect import client_properties, console, errors, fail, say
 from signalbox.cli.pipeline_runs.run_options import (
     CheckpointLocation,
     Conf,
@@ -19,6 +19,7 @@ from signalbox.cli.pipeline_runs.run_options import (
     MetricsPort,
     Ui,
     Warehouse,
+    fail_run,
     position_of,
     reject_unreachable,
     reported_run,
@@ -34,7 +35,13 @@ from signalbox.cli.tables.table_options import Deduplicate, PartitionBy, Upsert,
 from signalbox.pipeline import commands
 from signalbox.pipeline.audit.completeness import completeness_line
 from signalbox.pipeline.object_store.location import S3Location, location_of
-from signalbox.pipeline.options import ALERTS_TOPIC, DEFAULT_MAX_RECORDS_PER_BATCH, audit_in_store
+from signalbox.pipeline.options import (
+    ALERTS_TOPIC,
+    DEFAULT_MASTER,
+    DEFAULT_MAX_RECORDS_PER_BATCH,
+    DEFAULT_MEMORY,
+    audit_in_store,
+)
 from signalbox.pipeline.report.page import report_document, report_page
 
 app = typer.Typer(help="Write topics and the audit trail to Delta tables with Spark.", no_args_is_help=True)
@@ -78,8 +85,8 @@ def tables(
     checkpoint_location: CheckpointLocation = None,
     profile: Profile = "auto",
     commit: Commit = "auto",
-    master: Master = "local[*]",
-    memory: Memory = "1g",
+    master: Master = DEFAULT_MASTER,
+    memory: Memory = DEFAULT_MEMORY,
     conf: Conf = None,
     ui: Ui = False,
     interval: Interval = None,
@@ -162,7 +169,7 @@ def _write_tables(
                 several = commands.run_topics(options, selection, listener=report.listener, say=report.say)
                 result, failed = several.as_json(), several.failed
     except (commands.OptionError, RuntimeError) as error:
-        fail(str(error))
+        fail_run(error)
     if as_json:
         print(json.dumps(result))
     if failed:
@@ -177,8 +184,8 @@ def backfill(
     checkpoint_location: CheckpointLocation = None,
     profile: Profile = "auto",
     commit: Commit = "auto",
-    master: Master = "local[*]",
-    memory: Memory = "1g",
+    master: Master = DEFAULT_MASTER,
+    memory: Memory = DEFAULT_MEMORY,
     conf: Conf = None,
     ui: Ui = False,
     max_records_per_batch: MaxRecords = DEFAULT_MAX_RECORDS_PER_BATCH,
@@ -212,7 +219,7 @@ def backfill(
         with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
             result = commands.run_backfill(options, listener=report.listener, say=report.say)
     except (commands.OptionError, RuntimeError) as error:
-        fail(str(error))
+        fail_run(error)
     if as_json:
         print(json.dumps(result.as_json()))
     if not result.complete:
@@ -224,8 +231,8 @@ def audit(
     warehouse: FolderOfTables,
     profile: Profile = "auto",
     commit: Commit = "auto",
-    master: Master = "local[*]",
-    memory: Memory = "1g",
+    master: Master = DEFAULT_MASTER,
+    memory: Memory = DEFAULT_MEMORY,
     conf: Conf = None,
     ui: Ui = False,
     interval: Interval = None,
@@ -263,8 +270,7 @@ def audit(
         with reported_run(as_json=figures, metrics_port=metrics_port) as report:
             result = commands.run_audit(options, listener=report.listener, say=report.say)
     except (commands.OptionError, RuntimeError) as error:
-        fail(str(error))
-        return
+        fail_run(error)
     if figures:
         print(json.dumps(result.figures))
     if not result.complete:
@@ -285,7 +291,7 @@ def report(
     """
     folder = location_of(warehouse)
     if isinstance(folder, S3Location):
-        fail(audit_in_store(folder))
+        fail(audit_in_store(folder), code=2)
     try:
         figures = commands.read_figures(folder, name)
     except FileNotFoundError as error:
@@ -308,12 +314,18 @@ def report(
 @app.command("jars")
 def jars(
     directory: Annotated[Path | None, typer.Option(help="Target directory (default: a cache directory).")] = None,
+    as_list: Annotated[
+        bool, typer.Option("--list", help="Print their paths with commas, as spark-submit's --jars takes them.")
+    ] = False,
 ) -> None:
     """Fetch the pinned jars by Maven coordinates and check their hashes."""
     try:
-        fetched = commands.fetch_jars(directory, say=_say)
+        fetched = commands.fetch_jars(directory, say=_say_apart if as_list else _say)
     except RuntimeError as error:
         fail(str(error))
+        return
+    if as_list:
+        print(",".join(str(jar) for jar in fetched))
         return
     for jar in fetched:
         console.print(jar.name, markup=False)
@@ -321,3 +333,7 @@ def jars(
 
 def _say(line: str) -> None:
     console.print(line, markup=False, highlight=False)
+
+
+def _say_apart(line: str) -> None:
+    errors.print(line, markup=False, highlight=False)

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from signalbox.pipeline.object_store.location import S3Location, TableLocation
-from signalbox.pipeline.options import OptionError, RunOptions, reject_faulty
+from signalbox.pipeline.options import DEFAULT_MASTER, DEFAULT_MEMORY, OptionError, RunOptions, reject_faulty
 from signalbox.pipeline.profile import Commit, Profile, ProfileChoice, choose_commit, choose_profile
 from signalbox.pipeline.sinks.sink_rs import RsSink
 from signalbox.pipeline.sinks.sink_spark import SparkSink
 from signalbox.pipeline.sinks.sink_store import StoreSink
 from signalbox.pipeline.sinks.table_sink import TableSink
 from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
+from signalbox.pipeline.spark.submitted import submitted_driver
 from signalbox.pipeline.stream import spark_faults
 from signalbox.pipeline.table_state import scratch_directory
 
@@ -50,12 +51,17 @@ def start_engine(options: RunOptions, begun_with: Profile | None = None, say: Ca
     reject_faulty(options)
     choice = choose_profile(options.profile, jars_directory=options.jars_directory, begun_with=begun_with, say=say)
     choose_commit(options.commit, choice.profile)
+    submitted = submitted_driver()
+    if submitted is not None and (faults := submitted.faults(choice.jars, _set_by_command(options))):
+        raise OptionError(faults)
+    master = options.master if submitted is None else submitted.master
     settings = SessionSettings(
-        master=options.master,
+        master=master,
         memory=options.memory,
         quick=options.quick,
         jars=choice.jars,
         scratch_directory=scratch_directory(options.state_folder),
+        submitted=submitted is not None,
         extra=options.spark_options,
     )
     spark = build_session(settings)
@@ -63,13 +69,21 @@ def start_engine(options: RunOptions, begun_with: Profile | None = None, say: Ca
     in_store = isinstance(options.warehouse, S3Location)
     committer = Commit.RS if in_store else choose_commit(options.commit, choice.profile)
     say(
-        f"pipeline: Spark {spark.version} on {options.master}, profile {choice.profile} ({choice.reason}), "
+        f"pipeline: Spark {spark.version} on {master}, profile {choice.profile} ({choice.reason}), "
         f"reading with {reader}, committing with {'Delta' if committer == Commit.SPARK else 'delta-rs'}"
     )
     pages = spark.sparkContext.uiWebUrl
     if pages is not None:
         say(f"pipeline: Spark's own pages: {pages}")
     return Engine(spark, choice)
+
+
+def _set_by_command(options: RunOptions) -> dict[str, bool]:
+    """The options that spark-submit has too, and whether the command sets them."""
+    return {
+        "--master": options.master != DEFAULT_MASTER,
+        "--memory": options.memory != DEFAULT_MEMORY,
+    }
 
 
 @contextmanager

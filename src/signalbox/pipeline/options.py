@@ -19,6 +19,8 @@ from signalbox.pipeline.positions.position import parse_position
 
 ALERTS_TOPIC = "signalbox.alerts"
 DEFAULT_MAX_RECORDS_PER_BATCH = 200_000
+DEFAULT_MASTER = "local[*]"
+DEFAULT_MEMORY = "1g"
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # as a Path writes it: two slashes have become one
 
 
@@ -45,8 +47,8 @@ class RunOptions:
     checkpoint_location: Path | None = None
     profile: str = "auto"
     commit: str = "auto"
-    master: str = "local[*]"
-    memory: str = "1g"
+    master: str = DEFAULT_MASTER
+    memory: str = DEFAULT_MEMORY
     quick: bool = False
     max_records_per_batch: int = DEFAULT_MAX_RECORDS_PER_BATCH
     trigger_seconds: float | None = None

@@ -31,9 +31,9 @@ def test_a_table_is_maintained_and_the_result_is_json(tmp_path: Path) -> None:
     assert "t: 3 files became 1" in result.stderr
 
 
-def test_an_error_is_one_line_and_status_1(tmp_path: Path) -> None:
+def test_an_error_is_one_line_and_status_2(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path)])
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert "there is no table t in" in result.stderr
 
 
@@ -43,7 +43,7 @@ def test_columns_to_cluster_by_are_passed_on(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     assert "t: 1 files became 1" in result.stdout
     result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path), "--cluster-by", "none"])
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert "cluster by none: the table has no such column, but n, m" in result.stderr
 
 

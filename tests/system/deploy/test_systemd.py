@@ -1,4 +1,4 @@
-"""systemd accepts the unit and finds it closed; the restart rule matches the exit codes of a node."""
+"""systemd accepts the units and finds them closed; the restart rule matches the exit codes of a node and a pipeline."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import pytest
 from tests.system import provision
 
 pytestmark = pytest.mark.timeout(400)
-UNIT = Path(__file__).parents[3] / "deploy" / "systemd" / "signalbox@.service"
+_UNITS = Path(__file__).parents[3] / "deploy" / "systemd"
+NODE, PIPELINE = "signalbox@.service", "signalbox-pipeline@.service"
 _PROGRAM = "/opt/signalbox/bin/signalbox"
 
 
-@pytest.fixture
-def unit(tmp_path: Path) -> Path:
+@pytest.fixture(params=[NODE, PIPELINE])
+def unit(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """The unit with a program that is on this machine."""
-    text = UNIT.read_text()
+    text = (_UNITS / request.param).read_text()
     assert text.count(_PROGRAM) == 1
-    file = tmp_path / UNIT.name
+    file: Path = tmp_path / request.param
     file.write_text(text.replace(_PROGRAM, sys.executable))
     return file
 
@@ -41,17 +42,32 @@ def test_systemd_names_a_key_that_it_does_not_know(unit: Path) -> None:
     assert "Unknown key 'KillMod'" in analyze("verify", str(unit)).stderr
 
 
-def test_a_node_can_do_little_else_on_its_host(unit: Path) -> None:
+def test_a_service_can_do_little_else_on_its_host(unit: Path) -> None:
     done = analyze("security", "--offline=true", "--threshold=20", "--no-pager", str(unit))
     assert done.returncode == 0, done.stdout
 
 
 def test_a_wrong_configuration_is_not_started_again(tmp_path: Path) -> None:
     """The exit code that the unit excludes from restarts is the one of `start`."""
-    assert "RestartPreventExitStatus=2\n" in UNIT.read_text()
+    assert "RestartPreventExitStatus=2\n" in (_UNITS / NODE).read_text()
     wrong = tmp_path / "server.properties"
     wrong.write_text("listeners=NOWHERE\n")
     done = subprocess.run(
         [sys.executable, "-m", "signalbox.wiring.serve", str(wrong)], capture_output=True, timeout=300
     )
     assert done.returncode == 2
+
+
+@pytest.mark.spec("P9")
+def test_a_pipeline_with_a_wrong_option_is_not_started_again(tmp_path: Path) -> None:
+    text = (_UNITS / PIPELINE).read_text()
+    assert "RestartPreventExitStatus=2\n" in text
+    (line,) = [line for line in text.splitlines() if line.startswith("ExecStart=")]
+    arguments = line.removeprefix(f"ExecStart={_PROGRAM} ").replace(
+        "$PIPELINE", f"tables t -b 127.0.0.1:1 --warehouse {tmp_path} --profile nonsense --ending-offsets nonsense"
+    )
+    done = subprocess.run(
+        [Path(sys.executable).with_name("signalbox"), *arguments.split()], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 2
+    assert "nonsense" in done.stderr

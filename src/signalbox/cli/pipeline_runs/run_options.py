@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -128,6 +128,13 @@ def reported_run(*, as_json: bool, metrics_port: int | None) -> Iterator[RunRepo
             listeners.append(metrics)
             say(f"metrics: http://{ADDRESS}:{stack.enter_context(metrics.served(metrics_port))}/metrics")
         yield RunReport(say, report)
+
+
+def fail_run(error: Exception) -> NoReturn:
+    """End the command: with status 2 if an option is wrong, so that a service manager does not start it again."""
+    from signalbox.pipeline.options import OptionError
+
+    connect.fail(str(error), code=2 if isinstance(error, OptionError) else 1)
 
 
 def reject_unreachable(options: RunOptions) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from signalbox.cli.connect import console, fail
-from signalbox.cli.pipeline_runs.run_options import Warehouse
+from signalbox.cli.pipeline_runs.run_options import Warehouse, fail_run
 from signalbox.pipeline import commands
 from signalbox.pipeline.object_store.location import location_of
 
@@ -49,7 +49,7 @@ def maintain(
                 fail(str(error))
             say(f"{error}; the next attempt is in {every:g} s")
         except (commands.OptionError, RuntimeError) as error:
-            fail(str(error))
+            fail_run(error)
         else:
             if as_json:
                 print(json.dumps([table.as_json() for table in tables]), flush=True)

@@ -10,12 +10,20 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from signalbox.cli.connect import console, fail
-from signalbox.cli.pipeline_runs.run_options import CheckpointLocation, Conf, Memory, Warehouse, spark_options
+from signalbox.cli.connect import console
+from signalbox.cli.pipeline_runs.run_options import (
+    CheckpointLocation,
+    Conf,
+    Memory,
+    Warehouse,
+    fail_run,
+    spark_options,
+)
 from signalbox.cli.shell.shared_options import shared
 from signalbox.cli.tables import format_options as formats
 from signalbox.pipeline import commands
 from signalbox.pipeline.object_store.location import location_of
+from signalbox.pipeline.options import DEFAULT_MASTER, DEFAULT_MEMORY
 
 app = typer.Typer(help="Records that could not become rows: list, show and replay them.", no_args_is_help=True)
 
@@ -60,8 +68,8 @@ def replay(
     checkpoint_location: CheckpointLocation = None,
     profile: Annotated[str, typer.Option(help="auto, jars or pypi.")] = "auto",
     commit: Annotated[str, typer.Option(help="auto, spark or rs.")] = "auto",
-    master: Annotated[str, typer.Option(help="local[N] or spark://host:port.")] = "local[*]",
-    memory: Memory = "1g",
+    master: Annotated[str, typer.Option(help="local[N] or spark://host:port.")] = DEFAULT_MASTER,
+    memory: Memory = DEFAULT_MEMORY,
     conf: Conf = None,
     value_schema: formats.ValueSchema = None,
     key_schema: formats.KeySchema = None,
@@ -96,4 +104,4 @@ def _result(call: Any) -> Any:
     try:
         return call()
     except (commands.OptionError, RuntimeError) as error:
-        return fail(str(error))
+        return fail_run(error)

@@ -32,7 +32,7 @@ class SessionSettings:
     """Settings that differ between sessions.
 
     `quick`: the JVM's first compiler only, for short runs. `scratch_directory`: Spark's own temporary files (None: the
-    system's).
+    system's). `submitted`: spark-submit started the JVM, with the master and the jars that are set here.
     """
 
     app_name: str = "signalbox-pipeline"
@@ -41,6 +41,7 @@ class SessionSettings:
     quick: bool = False
     jars: tuple[Path, ...] = ()
     scratch_directory: Path | None = None
+    submitted: bool = False
     extra: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -92,33 +93,44 @@ def driver_java_options(settings: SessionSettings, java: JavaRuntime) -> str:
     return " ".join(options)
 
 
-def spark_settings(settings: SessionSettings, java: JavaRuntime) -> dict[str, str]:
-    """Every Spark setting of a session, as strings."""
+def spark_settings(settings: SessionSettings, java: JavaRuntime | None) -> dict[str, str]:
+    """Every Spark setting of a session, as strings. `java`: the Java to start; None = a JVM runs already."""
     table = dict(_ALWAYS)
     table["spark.sql.shuffle.partitions"] = str(settings.cores)
-    table["spark.driver.memory"] = settings.memory
     table["spark.pyspark.python"] = sys.executable
     table["spark.pyspark.driver.python"] = sys.executable
-    table["spark.driver.extraJavaOptions"] = driver_java_options(settings, java)
-    if settings.is_local:
-        table["spark.driver.host"] = "127.0.0.1"
-        table["spark.driver.bindAddress"] = "127.0.0.1"
-    else:
-        table["spark.submit.pyFiles"] = str(write_package_zip(cache_directory()))
+    if java is not None:
+        table.update(_start_settings(settings, java))
     if settings.scratch_directory is not None:
         table["spark.local.dir"] = str(settings.scratch_directory)
         table["spark.sql.warehouse.dir"] = str(settings.scratch_directory / "warehouse")
     if settings.jars:
-        table["spark.jars"] = ",".join(str(path) for path in settings.jars)
         table.update(_DELTA)
     table.update(settings.extra)
     return table
 
 
+def _start_settings(settings: SessionSettings, java: JavaRuntime) -> dict[str, str]:
+    """What Spark reads before or while its JVM starts, and never again."""
+    table = {
+        "spark.driver.memory": settings.memory,
+        "spark.driver.extraJavaOptions": driver_java_options(settings, java),
+    }
+    if settings.is_local:
+        table["spark.driver.host"] = "127.0.0.1"
+        table["spark.driver.bindAddress"] = "127.0.0.1"
+    else:
+        table["spark.submit.pyFiles"] = str(write_package_zip(cache_directory()))
+    if settings.jars:
+        table["spark.jars"] = ",".join(str(path) for path in settings.jars)
+    return table
+
+
 def build_session(settings: SessionSettings) -> SparkSession:
     """Starts Spark (or returns the session that this process has). Raises JavaNotFoundError without a Java."""
-    java = find_java(cache_directory())
-    os.environ["JAVA_HOME"] = str(java.home)
+    java = None if settings.submitted else find_java(cache_directory())
+    if java is not None:
+        os.environ["JAVA_HOME"] = str(java.home)
     # Otherwise workers and data sources run the first python3 on PATH, which lacks our packages.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -132,6 +144,8 @@ def build_session(settings: SessionSettings) -> SparkSession:
         builder = builder.config(key, value)
     no_log_of_py4j()
     spark = builder.getOrCreate()
+    if settings.submitted and not settings.is_local:
+        spark.sparkContext.addPyFile(str(write_package_zip(cache_directory())))
     _expect_the_end_of_the_jvm(spark)
     return spark
 

@@ -13,9 +13,10 @@ from tools.tour.session import Session
 from tests.waiting import until
 
 _SERVER = """#!/bin/bash
-trap 'echo stopped; exit 0' INT
+trap 'echo stopped; kill $! 2>/dev/null; exit 0' INT
+sleep 600 > /dev/null 2>&1 &
 echo "bootstrap.servers=$2"
-while true; do read -r -t 0.05 _ <> <(:); done
+wait
 """
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.replication.partition import Partition, PartitionState
+from signalbox.replication.leader_and_isr import PartitionState
+from signalbox.replication.partition import Partition
 from signalbox.replication.ports import TopicSettings
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 

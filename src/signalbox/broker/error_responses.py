@@ -20,7 +20,7 @@ from signalbox.protocol.error_builders import (
     transactions,
 )
 from signalbox.protocol.error_table import Error
-from signalbox.replication.leadership import reject_leader_and_isr
+from signalbox.replication.leader_and_isr import reject_leader_and_isr
 from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
 
 _TOKEN_NAMES_REQUESTER_FROM = 3

@@ -23,7 +23,7 @@ COMMANDS = (
     _Row("down", "local_cluster.down:down", "Stop the cluster that `up` runs in a folder.", OUTPUT),
     _Row("drill", "drill.drill:app", "Faults of the cluster of `up --drill`: apply, list, clear.", OUTPUT),
     _Row("demo", "demo.run:demo", "Show the main use case on real data, with checks in each step.", LOCAL),
-    _Row("doctor", "doctor:doctor", "Examine which node responds at every address of a Kafka cluster."),
+    _Row("doctor", "doctor.command:doctor", "Examine which node responds at every address of a Kafka cluster."),
     _Row("planes", "planes:planes", "Show planes and listeners live: queues, idle ratio, errors.", OUTPUT),
     _Row("forwarding", "forwarding:forwarding", "Show forwarded requests and connected client software.", OUTPUT),
     _Row("produce", "records.produce:produce", "Produce a record per line of standard input or of a file."),

@@ -20,33 +20,26 @@ Both: a request with a controller epoch below the highest one seen is rejected w
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import ZERO_UUID, TopicPartition, uuid_text
-from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
-from signalbox.replication.partition import NO_LEADER, Partition, PartitionState
+from signalbox.replication.leader_and_isr import (
+    Instruction,
+    instructions_of,
+    leader_and_isr_response,
+    reject_leader_and_isr,
+)
+from signalbox.replication.partition import NO_LEADER, Partition
 
 _log = logging.getLogger(__name__)
 
-_GROUPED_FROM_VERSION = 5
 _PER_PARTITION_STOP_FROM_VERSION = 3
 NO_LEADER_EPOCH = -1
-NO_LOG_ENDS: Mapping[TopicPartition, tuple[int, int] | None] = {}
-
-PartitionError = LeaderAndIsrResponse.LeaderAndIsrPartitionError
-
-
-class Instruction(NamedTuple):
-    """One partition of a LeaderAndIsr."""
-
-    topic_partition: TopicPartition
-    topic_id: bytes
-    state: PartitionState
 
 
 class Stop(NamedTuple):
@@ -93,7 +86,7 @@ class Leadership:
         if request.controller_epoch < self.controller_epoch:
             return reject_leader_and_isr(request, version, Error.STALE_CONTROLLER_EPOCH)
         self.controller_epoch = request.controller_epoch
-        instructions = list(_instructions(request))
+        instructions = list(instructions_of(request))
         errors: dict[TopicPartition, Error] = {}
         for instruction in sorted(instructions, key=lambda instruction: instruction.state.leader != self._broker_id):
             yield_if_due()
@@ -103,7 +96,7 @@ class Leadership:
             instruction.topic_partition for instruction in instructions if instruction.state.leader == NO_LEADER
         )
         ends = {topic_partition: self._replicas.log_end(topic_partition) for topic_partition in leaderless}
-        return _response(instructions, errors, version, ends)
+        return leader_and_isr_response(instructions, errors, version, ends)
 
     def close(self) -> None:
         """The broker stops: a request in progress changes no more partitions."""
@@ -182,48 +175,6 @@ class Leadership:
             _log.error("StopReplica not applied (partition=%s): %s", stop.topic_partition, error)
             return error.error
         return Error.NONE
-
-
-def reject_leader_and_isr(request: LeaderAndIsrRequest, version: int, error: Error) -> LeaderAndIsrResponse:
-    """The response to a rejected LeaderAndIsr, with the error also for every partition."""
-    instructions = list(_instructions(request))
-    response = _response(instructions, {instruction.topic_partition: error for instruction in instructions}, version)
-    response.error_code = error
-    return response
-
-
-def _instructions(request: LeaderAndIsrRequest) -> Iterator[Instruction]:
-    for state in request.ungrouped_partition_states:
-        yield Instruction(TopicPartition(state.topic_name, state.partition_index), ZERO_UUID, state)
-    for topic in request.topic_states:
-        for state in topic.partition_states:
-            yield Instruction(TopicPartition(topic.topic_name, state.partition_index), topic.topic_id, state)
-
-
-def _response(
-    instructions: list[Instruction],
-    errors: dict[TopicPartition, Error],
-    version: int,
-    log_ends: Mapping[TopicPartition, tuple[int, int] | None] = NO_LOG_ENDS,
-) -> LeaderAndIsrResponse:
-    if version < _GROUPED_FROM_VERSION:
-        partition_errors = [
-            PartitionError(topic_name=tp.topic, partition_index=tp.partition, error_code=errors[tp])
-            for tp, _, _ in instructions
-        ]
-        return LeaderAndIsrResponse(partition_errors=partition_errors)
-    topics: dict[bytes, list[PartitionError]] = {}
-    for topic_partition, topic_id, _ in instructions:
-        entry = PartitionError(partition_index=topic_partition.partition, error_code=errors[topic_partition])
-        if (log_end := log_ends.get(topic_partition)) is not None:
-            own_tags.put_log_end(entry, *log_end)
-        topics.setdefault(topic_id, []).append(entry)
-    return LeaderAndIsrResponse(
-        topics=[
-            LeaderAndIsrResponse.LeaderAndIsrTopicError(topic_id=topic_id, partition_errors=entries)
-            for topic_id, entries in topics.items()
-        ]
-    )
 
 
 def _stops(request: StopReplicaRequest, version: int) -> Iterator[Stop]:

@@ -18,9 +18,9 @@ from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.replication.isr.follower_state import FollowerState
 from signalbox.replication.isr.isr_state import IsrState
+from signalbox.replication.leader_and_isr import PartitionState
 from signalbox.replication.ports import TopicSettings
 from signalbox.replication.produce.rejected_sequences import RejectedSequences
 from signalbox.replication.topic_stats import TopicStats
@@ -28,7 +28,6 @@ from signalbox.replication.waiting.partition_waiters import PartitionWaiters
 from signalbox.replication.waiting.purgatory import Purgatory
 from signalbox.storage.log import Log
 
-PartitionState = LeaderAndIsrRequest.LeaderAndIsrPartitionState
 NO_LEADER = -1
 NO_EPOCH = -1
 

@@ -17,7 +17,7 @@ from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr.follower_progress import FollowerProgress
 from signalbox.replication.isr.isr import IsrChanges
 from signalbox.replication.isr.isr_decisions import propose_recovered
-from signalbox.replication.leadership import Instruction
+from signalbox.replication.leader_and_isr import Instruction
 from signalbox.replication.partition import NO_LEADER, Partition
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.storage.files.spare_descriptors import OutOfDescriptors

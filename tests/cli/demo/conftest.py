@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from signalbox.cli.demo.run import _cluster
 from signalbox.cli.demo.stage import Stage
+from signalbox.cli.demo.steps import demo_cluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
 
@@ -16,7 +16,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """The demo's own cluster of three processes, with its switchboard."""
     folder = tmp_path_factory.mktemp("demo")
     with SwitchboardThread() as switchboard:
-        made = Stage(Console(file=io.StringIO()), folder, _cluster(folder, switchboard), switchboard)
+        made = Stage(Console(file=io.StringIO()), folder, demo_cluster(folder, switchboard), switchboard)
         made.cluster.start()
         try:
             for node_id, broker in made.cluster.brokers.items():

@@ -28,7 +28,7 @@ from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
-from signalbox.replication.leadership import reject_leader_and_isr
+from signalbox.replication.leader_and_isr import reject_leader_and_isr
 from signalbox.security.authorizer import Authorizer
 
 log = logging.getLogger(__name__)

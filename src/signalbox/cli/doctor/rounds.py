@@ -1,16 +1,11 @@
-"""`signalbox doctor BOOTSTRAP ...`: which node responds at each address of any Kafka cluster, and what is wrong.
-
-Read-only. Exit status: 0 all right, 1 something is wrong, 2 the doctor cannot tell, or the command line is wrong, or a
-report cannot be written, 130 interrupted before the first report. `--watch` ends with the worst status of its rounds.
-"""
+"""The rounds of the doctor: examine, find, compare with the round before, write the reports."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -36,47 +31,32 @@ _USAGE = 2
 _INTERRUPTED = 130
 _RED = ("  !!", "error:")
 
-Groups = Annotated[list[str] | None, typer.Option(help="Also ask for the coordinator of this group; can be repeated.")]
-TransactionalIds = Annotated[list[str] | None, typer.Option(help="The same for a transactional id; can be repeated.")]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is examined, the reports to write, and the earlier report to compare with.
+
+    `bootstrap`: a text for each listener; `configs`: their client properties files.
+    """
+
+    bootstrap: list[str]
+    configs: list[Path]
+    groups: tuple[str, ...]
+    transactional_ids: tuple[str, ...]
+    timeout_seconds: float
+    junit: Path | None
+    html: Path | None
+    other: Path | None
 
 
-def doctor(
-    bootstrap: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="BOOTSTRAP...",
-            help="host:port,... of one listener, in place of -b; several listeners are compared.",
-        ),
-    ] = None,
-    command_config: Annotated[
-        list[Path] | None,
-        typer.Option(help="Client properties file; one for all BOOTSTRAP, or one for each in the same order."),
-    ] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write the report as JUnit XML to this file.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write the report as an HTML page to this file.")] = None,
-    other: Annotated[
-        Path | None, typer.Option("--compare", help="Compare with an earlier report, or one of another host (--json).")
-    ] = None,
-    watch: Annotated[bool, typer.Option(help="Repeat, and report changes between the rounds.")] = False,
-    every: Annotated[float, typer.Option(min=0.0, help="Seconds between the rounds of --watch.")] = 60.0,
-    rounds: Annotated[int, typer.Option(min=0, help="Number of rounds of --watch, 0 for no end.")] = 0,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, max=600, help="Seconds for each name lookup, connect and request.")
-    ] = 5.0,
-    group: Groups = None,
-    transactional_id: TransactionalIds = None,
-    explain: Annotated[str | None, typer.Option(metavar="CODE", help="Print the page of a code and exit.")] = None,
-) -> None:
-    """Examine every address of a Kafka cluster: which node responds there, and what is wrong."""
-    if explain is not None:
-        _explain(explain)
-        return
-    keys = CoordinatorKeys(groups=tuple(group or ()), transactional_ids=tuple(transactional_id or ()))
-    limits = Limits(timeout_ms=max(1, int(timeout * 1000)))
-    listeners = _listeners(*_places(bootstrap or [], command_config or []), limits)
-    for path in (junit, html):
+def run_rounds(request: Request, *, every: float, rounds: int) -> int:
+    """Examines `rounds` times, `every` so many seconds (0 = until it is interrupted); returns the exit status."""
+    keys = CoordinatorKeys(groups=request.groups, transactional_ids=request.transactional_ids)
+    limits = Limits(timeout_ms=max(1, int(request.timeout_seconds * 1000)))
+    listeners = _listeners(*_places(request.bootstrap, request.configs), limits)
+    for path in (request.junit, request.html):
         _require_place(path)
-    before = _earlier(other) if other is not None else None
+    before = _earlier(request.other) if request.other is not None else None
     count, statuses = 0, set[int]()
     try:
         while True:
@@ -85,19 +65,20 @@ def doctor(
             statuses.add(exit_status(findings))
             _print(examination, findings, shared().as_json)
             statuses |= {
-                _write(junit, junit_report(examination, findings)),
-                _write(html, html_report(examination, findings)),
+                _write(request.junit, junit_report(examination, findings)),
+                _write(request.html, html_report(examination, findings)),
             }
             before, count = latest(before, examination), count + 1
-            if not watch or count == rounds:
+            if count == rounds:
                 break
             asyncio.run(asyncio.sleep(every))
     except KeyboardInterrupt:
         statuses = statuses or {_INTERRUPTED}
-    raise typer.Exit(1 if 1 in statuses else max(statuses))
+    return 1 if 1 in statuses else max(statuses)
 
 
-def _explain(code: str) -> None:
+def explain_code(code: str) -> None:
+    """Prints the page of a code."""
     row = codes().get(code.upper())
     if row is None:
         fail(f"there is no code {code}; the codes are {', '.join(codes())}", code=_USAGE)

@@ -1,0 +1,1 @@
+"""`signalbox doctor`: its options in `command.py`, what it does in `rounds.py`."""

@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction bench-pipeline ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security pipeline-page
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction bench-pipeline ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security pipeline-page pipeline-drills spark
 .PHONY: dist dist-test pythons
 .DEFAULT_GOAL := help
 
@@ -52,7 +52,13 @@ unit: $(STAMP)  ## the tests that need nothing but Python: WORKERS=n
 	$(if $(MEMORY),TMPDIR=$(MEMORY) )$(BIN)/python -m pytest -n $(WORKERS) $(PARALLEL) -o tmp_path_retention_policy=failed tests --ignore=tests/system -m "not system"
 
 system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs: WORKERS=n
-	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/system tests/pipeline tests/tools tests/testing -m system
+	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/system tests/pipeline tests/tools tests/testing --ignore=tests/system/pipeline/drills -m system
+
+pipeline-drills: $(STAMP)  ## the pipeline with killed drivers, on a Spark cluster and in S3 (8 minutes)
+	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/system/pipeline/drills
+
+spark: $(STAMP)  ## what Spark needs for its start: jars, and the archive of its classes
+	$(BIN)/signalbox pipeline jars
 
 wire-diff: $(STAMP)  ## some 700 questions to ours and to Apache Kafka 4.4.0, answers compared field by field (needs mvn and Java): SHOW=1
 	$(BIN)/python -m tests.system.wire_diff $(if $(SHOW),--show)
@@ -69,7 +75,10 @@ pipeline-page: $(STAMP)  ## every command of docs/pipeline.md, in its order (Spa
 ecosystem: $(STAMP)  ## exactly-once programs of other projects while brokers are killed (needs mvn and Java): ONLY=name
 	$(BIN)/python -m tests.system.ecosystem $(ONLY)
 
-test: lint unit system  ## all checks: lint, unit, system
+test: $(STAMP)  ## all checks: lint, unit, system
+	$(MAKE) --jobs 2 lint spark
+	$(MAKE) unit
+	$(MAKE) system
 
 DURATION ?= 120
 

@@ -21,7 +21,7 @@ _PROGRAMS = ("mvn", "java", "javac", "keytool", "node", "npm", "kcat", "openssl"
     ("path", "fixtures", "expected"),
     [
         ("tests/system/test_interop.py", set(), True),
-        ("tests/system/pipeline/test_killed_driver.py", {"tmp_path"}, True),
+        ("tests/system/pipeline/drills/test_killed_driver.py", {"tmp_path"}, True),
         ("tests/pipeline/test_engine.py", {"engine", "spark"}, True),
         ("tests/pipeline/test_topic_client.py", {"topics"}, True),
         ("tests/pipeline/test_offsets.py", {"tmp_path"}, False),

@@ -14,7 +14,7 @@ from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from signalbox.pipeline.stream import PipelineError, root_cause, run_query, spark_faults, stop_signals
+from signalbox.pipeline.stream import SPARK_IS_GONE, PipelineError, root_cause, run_query, spark_faults, stop_signals
 from signalbox.testing.free_ports import free_ports
 
 FAILED = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
@@ -45,6 +45,14 @@ PLAN = "\n=== Streaming Query ===\nIdentifier: t [id = 1]\nCaused by: java.lang.
 def test_the_cause_is_a_sentence(message: str, cause: str) -> None:
     assert root_cause(FAILED + message + PLAN) == cause
     assert root_cause("only words") == "only words"
+
+
+def test_calls_that_a_jvm_receives_while_it_ends_are_about_its_end() -> None:
+    called = "An error occurred while calling o156.start.\n: java.lang.IllegalStateException: "
+    stack = "\nThis stopped SparkContext was created at:\n\norg.apache.spark.JavaSparkContext.<init>(J.scala:59)"
+    assert root_cause(f"{called}Cannot call methods on a stopped SparkContext.{stack}") == SPARK_IS_GONE
+    assert root_cause(f"{called}Shutdown in progress\n\tat java.base/java.lang.Thread.run(T.java:1)") == SPARK_IS_GONE
+    assert root_cause(f"{called}Another reason\n\tat java.base/java.lang.Thread.run(T.java:1)") == "Another reason"
 
 
 def test_a_jvm_that_has_ended_is_named_and_other_lost_connections_are_not_taken_for_it() -> None:

@@ -31,6 +31,10 @@ SPARK_IS_GONE = (
 )
 
 
+# What a JVM that ends answers to calls that it still receives.
+_SIGNS_OF_AN_END = ("Shutdown in progress", "stopped SparkContext", "SparkContext was shut down")
+
+
 class PipelineError(RuntimeError):
     """A run that failed, in one sentence."""
 
@@ -43,6 +47,8 @@ def root_cause(text: str) -> str:
     """The cause in the text of a streaming query's exception: one or two sentences without stack traces and plans."""
     message = text.partition("=== Streaming Query ===")[0].partition("terminated with exception: ")
     message_text = re.sub(r"\s*SQLSTATE: \w+", "", message[2] or message[0]).strip()
+    if any(sign in message_text for sign in _SIGNS_OF_AN_END):
+        return SPARK_IS_GONE
     errors = re.findall(r"^(?:[\w.]+)(?:Error|Exception): (.+)$", message_text, re.MULTILINE)
     causes = re.findall(r"^Caused by: [\w.$]+: (.+)$", message_text, re.MULTILINE)
     if errors and causes and errors[-1].startswith("An error occurred while calling"):  # py4j's words, about no cause
@@ -52,6 +58,9 @@ def root_cause(text: str) -> str:
     reason = re.search(r"Reason: (.+)", message_text)
     if reason is not None:
         return f"{message_text.splitlines()[0].rstrip(';')}: {reason.group(1).strip()}"
+    of_java = re.search(r"^: [\w.$]+: (.+)$", message_text, re.MULTILINE)  # below py4j's words
+    if of_java is not None:
+        return of_java.group(1).strip()
     return message_text.splitlines()[0] if message_text else text.strip()
 
 

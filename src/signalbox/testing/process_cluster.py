@@ -24,6 +24,7 @@ from signalbox.configuration.config_file import ConfigFileError, read_config_fil
 from signalbox.testing.broker_logins import BrokerLogins, speaks_securely
 from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.generated_file import is_kept, write_generated
+from signalbox.testing.known_brokers import brokers_not_known
 from signalbox.testing.node_process import NodeProcess, StartNode, start_interpreter
 
 FIRST_CONTROLLER_ID = 101
@@ -124,12 +125,14 @@ class ProcessCluster:
         self.stop()
 
     def start(self) -> None:
-        """Starts all brokers and waits until each is ready. Otherwise ClusterFailed, with the end of the log."""
+        """Starts all brokers and waits until each is ready and knows the others. Otherwise ClusterFailed, with the end
+        of the log."""
         self.write_files()
         try:
             streams = {node_id: self._spawn(broker) for node_id, broker in self.nodes.items()}
             for node_id, stream in streams.items():
                 self._await_ready(self.nodes[node_id], stream)
+            self._await_each_other()
         except BaseException:  # Ctrl-C too: the brokers are in sessions of their own and would keep running
             self.stop(graceful=False)
             raise
@@ -328,6 +331,16 @@ class ProcessCluster:
             broker.process = self.start_node([self._module, str(broker.properties_file)], log)
         assert broker.process.stdout is not None
         return broker.process.stdout
+
+    def _await_each_other(self) -> None:
+        pages = {node_id: str(broker.ready["metrics"]) for node_id, broker in self.brokers.items()}
+        node_ids = {int(broker.ready["node_id"]) for broker in self.brokers.values()}  # an edited file may have another
+        for node_id, lacking in brokers_not_known(pages, node_ids, READY_TIMEOUT_S).items():
+            broker = self.brokers[node_id]
+            raise ClusterFailed(
+                f"{broker.name} does not know brokers {lacking} after {READY_TIMEOUT_S:.0f} s; the end of its log:\n"
+                f"{broker.tail()}"
+            )
 
     def _await_ready(self, broker: BrokerProcess, stream: IO[bytes]) -> None:
         deadline = time.monotonic() + READY_TIMEOUT_S

@@ -87,6 +87,7 @@ def build_broker_node(context: NodeContext) -> BrokerNodeComponents:
         advertised_check.not_ready_reasons,
     ]
     health.addresses = lambda: advertised_check.states
+    health.brokers = lambda: context.cache.image.brokers
     return BrokerNodeComponents(
         context=context,
         controller_channels=channels,

@@ -57,7 +57,7 @@ def test_a_loop_that_does_not_respond_for_long_is_a_reason_and_the_process_is_he
 
 
 def test_health_has_the_reasons_and_the_addresses_and_is_there_although_the_node_is_not_ready() -> None:
-    health = Health(1, "C", addresses=lambda: [ADDRESS])
+    health = Health(1, "C", addresses=lambda: [ADDRESS], brokers=lambda: {2, 1})
 
     async def latest() -> NodeReport:
         return health.report()
@@ -83,5 +83,6 @@ def test_health_has_the_reasons_and_the_addresses_and_is_there_although_the_node
         "phase": "starting",
         "ready": False,
         "not_ready_reasons": ["the node is starting"],
+        "brokers": [1, 2],
         "event_loop_silent_ms": 0,
     }

@@ -12,7 +12,7 @@ than `SILENT_S`, and healthy all the same. What the pages say is in docs/health.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -39,11 +39,13 @@ class HttpResponse(NamedTuple):
 
 
 class NodeReport(NamedTuple):
-    """What the node's event loop says about it. `silent_s`: for how long the loop has not responded since."""
+    """What the node's event loop says about it. `brokers`: the ids of the live brokers in its metadata; `silent_s`: for
+    how long the loop has not responded since."""
 
     phase: Phase = Phase.STARTING
     reasons: tuple[str, ...] = ("the node is starting",)
     addresses: tuple[AddressState, ...] = ()
+    brokers: tuple[int, ...] = ()
     silent_s: float = 0.0
 
     @property
@@ -59,14 +61,15 @@ LatestReport = Callable[[], Awaitable[NodeReport]]
 
 @dataclass(slots=True)
 class Health:
-    """`reasons` return why the node is not ready, nothing if it is; `addresses` the states of advertised addresses.
-    Used on the node's event loop only."""
+    """`reasons` return why the node is not ready, nothing if it is; `addresses` the states of advertised addresses,
+    `brokers` the ids in the node's metadata. Used on the node's event loop only."""
 
     node_id: int
     cluster_id: str
     phase: Phase = Phase.STARTING
     reasons: list[Callable[[], Sequence[str]]] = field(default_factory=list)
     addresses: Callable[[], Sequence[AddressState]] = list
+    brokers: Callable[[], Iterable[int]] = tuple
 
     def started(self) -> None:
         self.phase = Phase.RUNNING
@@ -80,7 +83,7 @@ class Health:
             reasons = [text for reasons in self.reasons for text in reasons()]
         else:
             reasons = [f"the node is {self.phase.value}"]
-        return NodeReport(self.phase, tuple(reasons), tuple(self.addresses()))
+        return NodeReport(self.phase, tuple(reasons), tuple(self.addresses()), tuple(sorted(self.brokers())))
 
     def pages(self, latest: LatestReport) -> dict[bytes, Callable[[], Awaitable[HttpResponse]]]:
         """The pages by path, for any thread: `latest` returns the newest report."""
@@ -109,6 +112,7 @@ def health_page(node_id: int, cluster_id: str, report: NodeReport) -> HttpRespon
         "phase": report.phase.value,
         "ready": not reasons,
         "not_ready_reasons": reasons,
+        "brokers": list(report.brokers),
         "event_loop_silent_ms": round(report.silent_s * 1000),
         "advertised_addresses": [{**asdict(row), "state": row.state.name.lower()} for row in report.addresses],
     }

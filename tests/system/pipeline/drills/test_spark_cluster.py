@@ -21,7 +21,7 @@ from tests.pipeline.topics import Topics, json_values
 from tests.system.pipeline.drivers import Driver
 from tests.system.pipeline.spark_cluster import spark_cluster
 
-PROGRAM = Path(__file__).parents[3] / "deploy" / "spark" / "pipeline.py"
+PROGRAM = Path(__file__).parents[4] / "deploy" / "spark" / "pipeline.py"
 RECORDS = 10_000
 REPEATED = 500
 

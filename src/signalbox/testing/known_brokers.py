@@ -1,0 +1,41 @@
+"""Waits until brokers know each other.
+
+A broker is ready when its own metadata has it; the metadata of the others has it a moment later. A client that
+asks one of them in between is given fewer brokers, and librdkafka ends its requests to a broker that is missing there.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Collection, Mapping
+from urllib.parse import urlsplit
+
+_PAUSE_S = 0.02
+_REQUEST_TIMEOUT_S = 10.0
+
+
+def brokers_not_known(pages: Mapping[int, str], node_ids: Collection[int], timeout_s: float) -> dict[int, list[int]]:
+    """Asks each broker, by the URL of its metrics page, until its metadata has all `node_ids`; returns those that a
+    broker still lacks after the timeout, by the broker's id. An empty URL is not asked. Raises OSError if a page cannot
+    be read."""
+    deadline = time.monotonic() + timeout_s
+    missing: dict[int, list[int]] = {}
+    for node_id, url in pages.items():
+        while url and (lacking := sorted(set(node_ids) - _known(url))):
+            if time.monotonic() >= deadline:
+                missing[node_id] = lacking
+                break
+            time.sleep(_PAUSE_S)
+    return missing
+
+
+def _known(url: str) -> set[int]:
+    address = urlsplit(url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_REQUEST_TIMEOUT_S)
+    try:
+        connection.request("GET", "/health")
+        return set(json.loads(connection.getresponse().read())["brokers"])
+    finally:
+        connection.close()

@@ -48,9 +48,7 @@ def test_tables_in_a_store_need_a_folder_for_their_state(monkeypatch: pytest.Mon
         reject_faulty(TablesOptions(**in_store))
     with pytest.raises(OptionError, match="commit spark writes to folders, the warehouse is s3://bucket/lake"):
         reject_faulty(replace(options, commit="spark"))
-    reject_faulty(replace(options, watermark="at=1m"))
-    with pytest.raises(OptionError, match="deduplicate reads the table's own rows by Spark"):
-        reject_faulty(replace(options, watermark="at=1m", deduplicate=("id",)))
+    reject_faulty(replace(options, watermark="at=1m", deduplicate=("id",)))
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://h")
     with pytest.raises(OptionError, match="set AWS_ALLOW_HTTP=true"):
         reject_faulty(options)

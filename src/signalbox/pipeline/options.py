@@ -143,11 +143,6 @@ class TablesOptions(RunOptions):
         if "" in self.partition_by or len(set(self.partition_by)) < len(self.partition_by):
             problems.append(f"partition by is {', '.join(self.partition_by)!r}: name each column once")
         problems += event_time_faults(self.watermark, self.deduplicate, upsert=self.upsert)
-        if self.deduplicate and isinstance(self.warehouse, S3Location):
-            problems.append(
-                f"deduplicate reads the table's own rows by Spark, which has no client of S3 here; warehouse is "
-                f"{self.warehouse}: leave out --deduplicate, or give a folder's path"
-            )
         return problems + self.formats.faults() + self._faults_of_schema()
 
     def _faults_of_schema(self) -> list[str]:

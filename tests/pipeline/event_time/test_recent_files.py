@@ -26,7 +26,7 @@ def rows(*minutes: float | None, kind: str | None = "a b", at: str = "at") -> pa
 
 def first_minutes(path: Path, wanted: TimeRange) -> list[float]:
     files = [file for group in recent_files(path, "at", wanted) for file in group.files]
-    return sorted(pq.read_table(file).column("at")[0].as_py().timestamp() / 60 for file in files)
+    return sorted(pq.read_table(path / file).column("at")[0].as_py().timestamp() / 60 for file in files)
 
 
 def test_files_are_chosen_by_their_ranges(tmp_path: Path) -> None:
@@ -56,6 +56,6 @@ def test_files_are_grouped_by_the_partitions_that_are_compared(tmp_path: Path) -
         ("a b", 2),
         ("c/%", 2),
     ]
-    assert all(Path(file).is_file() for group in groups for file in group.files)
+    assert all((tmp_path / file).is_file() for group in groups for file in group.files)
     (group,) = recent_files(tmp_path, "at", TimeRange(0), ["id"])
     assert (len(group.files), group.values) == (6, {})

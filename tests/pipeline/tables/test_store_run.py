@@ -98,6 +98,28 @@ def test_a_second_pipeline_with_a_state_of_its_own_is_rejected(
     assert run_tables(options, engine=engine, say=quiet).table_rows == 3
 
 
+def test_repeated_rows_of_the_store_are_dropped(
+    engine: Engine, topics: Topics, store_warehouse: S3Location, tmp_path: Path
+) -> None:
+    topic = topics.create("unique", partitions=1)
+    options = TablesOptions(
+        bootstrap_servers=topics.bootstrap,
+        warehouse=store_warehouse,
+        checkpoint_location=tmp_path / "state",
+        topic=topic,
+        schema="n BIGINT, text STRING",
+        partition_by=("text",),
+        watermark="timestamp=1d",
+        deduplicate=("n", "text"),
+    )
+    topics.fill(topic, json_values(0, 4))
+    assert run_tables(options, engine=engine, say=quiet).rows == 4
+    topics.fill(topic, [*json_values(2, 6), b'{"n": 3}', b'{"n": 3, "text": ""}'])
+    again = run_tables(options, engine=engine, say=quiet)
+    assert (again.rows, again.duplicate_rows) == (3, 3)
+    assert numbers(again.table) == [0, 1, 2, 3, 3, 4, 5]
+
+
 def test_a_checkpoint_location_serves_folders_too(
     engine: Engine, topics: Topics, warehouse: Path, tmp_path: Path
 ) -> None:

@@ -74,6 +74,5 @@ class EventTimeGate:
         """The rows of the batch without those that repeat an earlier row of the table or of the batch."""
         if self._rule is None or not self._rule.deduplicate:
             return rows
-        assert isinstance(table, Path), "the options reject it: Spark reads no files of an object store"
         recent = recent_rows(rows, table, self._rule, self._range) if self._range is not None else None
         return without_repeated(rows, recent, self._rule.deduplicate, partition_columns(table) or ())

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-from deltalake import DeltaTable
+
+from signalbox.pipeline.object_store.location import TableLocation
+from signalbox.pipeline.object_store.open_table import open_table
 
 # Delta's own writer cuts the times of its statistics to milliseconds.
 _CUT_US = 1_000
@@ -29,7 +30,8 @@ class TimeRange:
 
 @dataclass(frozen=True, slots=True)
 class FileGroup:
-    """Files that have the same values of partition columns, which are not in the files."""
+    """Files that have the same values of partition columns, which are not in the files; named by their paths below the
+    table."""
 
     files: tuple[str, ...]
     values: Mapping[str, Any]
@@ -53,9 +55,9 @@ def _can_have_rows(
     return greatest_us is None or greatest_us + _CUT_US >= wanted.least_us
 
 
-def recent_files(path: Path, column: str, wanted: TimeRange, keys: Sequence[str] = ()) -> list[FileGroup]:
+def recent_files(path: TableLocation, column: str, wanted: TimeRange, keys: Sequence[str] = ()) -> list[FileGroup]:
     """The files that can have rows of the range, in groups by those of the `keys` that are partition columns."""
-    table = DeltaTable(str(path))
+    table = open_table(path)
     partitioned = [name for name in table.metadata().partition_columns if name in keys]
     actions = pa.table(table.get_add_actions(flatten=True))
     leasts, greatests = _times_us(actions, f"min.{column}"), _times_us(actions, f"max.{column}")
@@ -63,5 +65,5 @@ def recent_files(path: Path, column: str, wanted: TimeRange, keys: Sequence[str]
     for action, least, greatest in zip(actions.to_pylist(), leasts, greatests):
         if _can_have_rows(action, column, least, greatest, wanted):
             values = tuple(action[f"partition.{name}"] for name in partitioned)
-            groups.setdefault(values, []).append(str(path / unquote(action["path"])))
+            groups.setdefault(values, []).append(unquote(action["path"]))
     return [FileGroup(tuple(files), dict(zip(partitioned, values))) for values, files in groups.items()]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_
-from pathlib import Path
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -18,27 +17,32 @@ from pyspark.sql.types import StringType, StructType
 
 from signalbox.pipeline.event_time.recent_files import FileGroup, TimeRange, recent_files
 from signalbox.pipeline.event_time.rule import EventTimeRule
+from signalbox.pipeline.object_store.location import S3Location, TableLocation
+from signalbox.pipeline.object_store.stored_rows import stored_rows
 
 _POSITION = ("partition", "offset")
 _NUMBER = "_number"
 
 
-def _read_group(rows: DataFrame, group: FileGroup, names: Sequence[str]) -> DataFrame:
+def _read_group(rows: DataFrame, table: TableLocation, group: FileGroup, names: Sequence[str]) -> DataFrame:
     in_files = StructType([rows.schema[name] for name in names if name not in group.values])
-    frame = rows.sparkSession.read.schema(in_files).parquet(*group.files)
+    if isinstance(table, S3Location):
+        frame = stored_rows(rows.sparkSession, table, group.files, in_files)
+    else:
+        frame = rows.sparkSession.read.schema(in_files).parquet(*(str(table / name) for name in group.files))
     for name, value in group.values.items():
         frame = frame.withColumn(name, F.lit(value).cast(rows.schema[name].dataType))
     return frame.select(*(F.col(f"`{name}`") for name in names))
 
 
-def recent_rows(rows: DataFrame, table: Path, rule: EventTimeRule, times: TimeRange) -> DataFrame | None:
+def recent_rows(rows: DataFrame, table: TableLocation, rule: EventTimeRule, times: TimeRange) -> DataFrame | None:
     """The compared columns of the table's rows in a range of event times; None = there are none. `rows` has the columns
     of the table."""
     groups = recent_files(table, rule.column, times, rule.deduplicate)
     if not groups:
         return None
     names = [*rule.deduplicate, *(() if rule.column in rule.deduplicate else (rule.column,))]
-    frame = reduce(DataFrame.union, (_read_group(rows, group, names) for group in groups))
+    frame = reduce(DataFrame.union, (_read_group(rows, table, group, names) for group in groups))
     event_time = F.unix_micros(F.col(f"`{rule.column}`"))
     frame = frame.filter(event_time >= F.lit(times.least_us))
     if times.greatest_us is not None:

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from signalbox.pipeline.commands import fetch_jars
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.object_store.location import S3Location
-from signalbox.pipeline.profile import Profile, ProfileChoice
+from signalbox.pipeline.options import Profile
+from signalbox.pipeline.profile import ProfileChoice
 from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.pipeline.apache_kafka import apache_kafka

@@ -14,7 +14,7 @@ from deltalake import write_deltalake
 from signalbox.common.audit_event import AuditEvent, AuditKind, encode_audit_event
 from signalbox.pipeline import commands
 from signalbox.pipeline.engine import Engine
-from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.options import Profile
 from signalbox.pipeline.table_state import StateError
 from tests.pipeline.topics import Topics, json_values
 

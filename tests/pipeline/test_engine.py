@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from signalbox.pipeline.engine import Engine, open_engine, start_engine
 from signalbox.pipeline.object_store.location import S3Location
-from signalbox.pipeline.options import OptionError, RunOptions
-from signalbox.pipeline.profile import Profile, ProfileChoice
+from signalbox.pipeline.options import OptionError, Profile, RunOptions
+from signalbox.pipeline.profile import ProfileChoice
 from signalbox.pipeline.sinks.sink_rs import RsSink
 from signalbox.pipeline.sinks.sink_spark import SparkSink
 from signalbox.pipeline.sinks.sink_store import StoreSink

@@ -13,8 +13,7 @@ from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import PipelineEvent, Reporting
 from signalbox.pipeline.offsets import OffsetMap
 from signalbox.pipeline.open_run import TablePlan, open_run, reject_other_partitions
-from signalbox.pipeline.options import OptionError, RunOptions
-from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.options import OptionError, Profile, RunOptions
 from signalbox.pipeline.sinks.delta_log import TableFiles, ensure_table
 from signalbox.pipeline.table_state import StateError, StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape

@@ -63,11 +63,19 @@ def test_a_checkpoint_location_is_a_folder_and_the_warehouse_by_default() -> Non
 
 
 @pytest.mark.spec("P10")
-def test_the_audit_tables_are_in_a_folder() -> None:
+def test_audit_tables_in_a_store_need_a_folder_for_their_state() -> None:
     options = AuditOptions(bootstrap_servers="b:1", warehouse=S3Location("bucket", "lake"))
-    with pytest.raises(OptionError, match="roll-ups of the audit tables are made by Spark, which has no client of S3"):
+    with pytest.raises(OptionError, match="set --checkpoint-location to a local folder that stays"):
         reject_faulty(options)
-    assert replace(options, warehouse=Path("w")).folder == Path("w")
+    reject_faulty(replace(options, checkpoint_location=Path("state")))
+
+
+def test_names_of_no_profile_and_no_committer() -> None:
+    options = TablesOptions(bootstrap_servers="b:1", warehouse=Path("w"), topic="t", profile="maven", commit="hand")
+    assert options.faults() == [
+        "profile 'maven' is none of auto, jars, pypi",
+        "commit 'hand' is none of auto, spark, rs",
+    ]
 
 
 @pytest.mark.parametrize("warehouse", ["lake", "/tmp/s3:/lake", "./a:b/c", "C/lake"])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.pipeline.options import OptionError
-from signalbox.pipeline.profile import Commit, Profile, choose_commit, choose_profile
+from signalbox.pipeline.options import Commit, OptionError, Profile
+from signalbox.pipeline.profile import choose_commit, choose_profile
 from signalbox.pipeline.spark.jars import JarError
 from tests.system.provision import command
 

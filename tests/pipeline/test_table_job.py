@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from signalbox.pipeline.options import Profile
 from signalbox.pipeline.positions.backfill_log import Backfill
-from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.table_job import RunCounts, TableJob, WrittenRows
 from signalbox.pipeline.table_state import StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape

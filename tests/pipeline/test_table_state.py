@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from signalbox.pipeline.event_time.rule import EventTimeRule
-from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.options import Profile
 from signalbox.pipeline.table_state import StateError, StateFolder, TableState, scratch_directory
 
 STATE = TableState(topic="flights", topic_id="id-1", profile=Profile.PYPI, begin={"flights:0": 3}, schema="a INT")

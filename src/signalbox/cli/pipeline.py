@@ -13,7 +13,6 @@ from signalbox.cli.pipeline_runs.run_options import (
     CheckpointLocation,
     Conf,
     FailOnDataLoss,
-    FolderOfTables,
     Interval,
     Memory,
     MetricsPort,
@@ -34,13 +33,12 @@ from signalbox.cli.tables.maintain import maintain
 from signalbox.cli.tables.table_options import Deduplicate, PartitionBy, Upsert, Watermark, columns_of
 from signalbox.pipeline import commands
 from signalbox.pipeline.audit.completeness import completeness_line
-from signalbox.pipeline.object_store.location import S3Location, location_of
+from signalbox.pipeline.object_store.location import location_of
 from signalbox.pipeline.options import (
     ALERTS_TOPIC,
     DEFAULT_MASTER,
     DEFAULT_MAX_RECORDS_PER_BATCH,
     DEFAULT_MEMORY,
-    audit_in_store,
 )
 from signalbox.pipeline.report.page import report_document, report_page
 
@@ -228,7 +226,8 @@ def backfill(
 
 @app.command("audit")
 def audit(
-    warehouse: FolderOfTables,
+    warehouse: Warehouse,
+    checkpoint_location: CheckpointLocation = None,
     profile: Profile = "auto",
     commit: Commit = "auto",
     master: Master = DEFAULT_MASTER,
@@ -257,6 +256,7 @@ def audit(
         bootstrap_servers=shared().bootstrap,
         client_options=client_properties(),
         warehouse=location_of(warehouse),
+        checkpoint_location=checkpoint_location,
         **spark_fields(profile, commit, master, memory, conf, ui),
         trigger_seconds=seconds_of(interval),
         max_records_per_batch=max_records_per_batch,
@@ -279,31 +279,31 @@ def audit(
 
 @app.command("report")
 def report(
-    warehouse: FolderOfTables,
+    warehouse: Warehouse,
     name: Annotated[str, typer.Option(help="Table of the audit events.")] = "audit_events",
+    checkpoint_location: CheckpointLocation = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The HTML file (default: report.html in the warehouse).")
+        Path | None,
+        typer.Option("--output", "-o", help="The HTML file (default: report.html in the warehouse's folder)."),
     ] = None,
 ) -> None:
     """Write the report of the audit trail as an HTML page, from its tables alone: no broker, no Spark, no Java.
 
     With --json the report is printed as JSON. Ends with status 2 when the audit trail is not complete.
     """
-    folder = location_of(warehouse)
-    if isinstance(folder, S3Location):
-        fail(audit_in_store(folder), code=2)
+    location = location_of(warehouse)
     try:
-        figures = commands.read_figures(folder, name)
+        figures = commands.read_figures(location, name, checkpoint_location)
     except FileNotFoundError as error:
         fail(f"{error}: write the audit trail with `signalbox pipeline audit` first")
-    except RuntimeError as error:
-        fail(str(error))
+    except (commands.OptionError, RuntimeError) as error:
+        fail_run(error)
     if shared().as_json:
         print(json.dumps(report_document(figures)))
     else:
-        page = output or folder / "report.html"
+        page = output or (location if isinstance(location, Path) else Path()) / "report.html"
         try:
-            page.write_text(report_page(figures, str(folder)), encoding="utf-8")
+            page.write_text(report_page(figures, str(location)), encoding="utf-8")
         except OSError as error:
             fail(f"--output: {page} cannot be written: {error.strerror}")
         say(f"{page}: {len(report_document(figures)['anomalies'])} anomalies, {completeness_line(figures)}")

@@ -121,12 +121,19 @@ def run_audit(
     return run.run_audit(options, engine=engine, listener=listener, say=say)
 
 
-def read_figures(warehouse: Path, name: str = "audit_events") -> dict[str, Any]:
-    """The figures of the report from the roll-up tables, as plain JSON values: no Spark, no Java, under a second."""
+def read_figures(
+    warehouse: TableLocation, name: str = "audit_events", checkpoint_location: Path | None = None
+) -> dict[str, Any]:
+    """The figures of the report from the roll-up tables, as plain JSON values: no Spark, no Java, under a second.
+    `checkpoint_location`: as of the run; None = the warehouse, which must be a folder."""
     with _needs_the_extra():
         from signalbox.pipeline.audit import figures
 
-    return figures.read_figures(warehouse, name)
+    if checkpoint_location is None:
+        if not isinstance(warehouse, Path):
+            raise OptionError([f"warehouse is {warehouse}: set --checkpoint-location to that of `pipeline audit`"])
+        checkpoint_location = warehouse
+    return figures.read_figures(warehouse, name, checkpoint_location)
 
 
 def read_table(path: TableLocation, columns: list[str] | None = None) -> pa.Table:

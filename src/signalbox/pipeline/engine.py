@@ -13,8 +13,16 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from signalbox.pipeline.object_store.location import S3Location, TableLocation
-from signalbox.pipeline.options import DEFAULT_MASTER, DEFAULT_MEMORY, OptionError, RunOptions, reject_faulty
-from signalbox.pipeline.profile import Commit, Profile, ProfileChoice, choose_commit, choose_profile
+from signalbox.pipeline.options import (
+    DEFAULT_MASTER,
+    DEFAULT_MEMORY,
+    Commit,
+    OptionError,
+    Profile,
+    RunOptions,
+    reject_faulty,
+)
+from signalbox.pipeline.profile import ProfileChoice, choose_commit, choose_profile
 from signalbox.pipeline.sinks.sink_rs import RsSink
 from signalbox.pipeline.sinks.sink_spark import SparkSink
 from signalbox.pipeline.sinks.sink_store import StoreSink

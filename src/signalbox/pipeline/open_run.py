@@ -21,9 +21,8 @@ from signalbox.pipeline.object_store.conditional_writes import reject_unconditio
 from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.object_store.table_owner import reject_other_owner
 from signalbox.pipeline.observe.progress import ProgressLines
-from signalbox.pipeline.options import AuditOptions, RunOptions, reject_faulty
+from signalbox.pipeline.options import AuditOptions, Profile, RunOptions, reject_faulty
 from signalbox.pipeline.positions.position import parse_position, resolve
-from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.sinks.delta_log import last_transaction, partition_columns
 from signalbox.pipeline.sinks.table_sink import transaction_app
 from signalbox.pipeline.table_job import TableJob

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 from signalbox.common.audit_event import AUDIT_TOPIC
@@ -20,8 +21,29 @@ from signalbox.pipeline.positions.position import parse_position
 ALERTS_TOPIC = "signalbox.alerts"
 DEFAULT_MAX_RECORDS_PER_BATCH = 200_000
 DEFAULT_MASTER = "local[*]"
+AUTO = "auto"
 DEFAULT_MEMORY = "1g"
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # as a Path writes it: two slashes have become one
+
+
+class Profile(StrEnum):
+    """The way in which Spark reads Kafka."""
+
+    JARS = "jars"
+    PYPI = "pypi"
+
+
+class Commit(StrEnum):
+    """The component that commits to the Delta table."""
+
+    SPARK = "spark"
+    RS = "rs"
+
+
+def choice_faults(what: str, requested: str, names: type[StrEnum]) -> list[str]:
+    """What is wrong with a choice: `names` and auto are the valid ones."""
+    valid = [AUTO, *names]
+    return [] if requested in valid else [f"{what} {requested!r} is none of {', '.join(valid)}"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +67,8 @@ class RunOptions:
     bootstrap_servers: str
     warehouse: TableLocation
     checkpoint_location: Path | None = None
-    profile: str = "auto"
-    commit: str = "auto"
+    profile: str = AUTO
+    commit: str = AUTO
     master: str = DEFAULT_MASTER
     memory: str = DEFAULT_MEMORY
     quick: bool = False
@@ -73,6 +95,7 @@ class RunOptions:
         problems = [*warehouse_faults(self.warehouse), *self._checkpoint_faults()]
         if not self.bootstrap_servers:
             problems.append("bootstrap servers are empty: give host:port[,host:port...]")
+        problems += choice_faults("profile", self.profile, Profile) + choice_faults("commit", self.commit, Commit)
         if self.max_records_per_batch < 1:
             problems.append(f"max records per batch is {self.max_records_per_batch}: give at least 1")
         problems += [fault for text in (self.starting, self.ending) if text and (fault := _position_fault(text))]
@@ -171,25 +194,6 @@ class AuditOptions(RunOptions):
     alerts_topic: str | None = None
     broker_principals: tuple[str, ...] = ()
     public_listeners: tuple[str, ...] = ()
-
-    @property
-    def folder(self) -> Path:
-        """The warehouse."""
-        assert isinstance(self.warehouse, Path)
-        return self.warehouse
-
-    def faults(self) -> list[str]:
-        if isinstance(self.warehouse, S3Location):
-            return [audit_in_store(self.warehouse)]
-        return RunOptions.faults(self)
-
-
-def audit_in_store(warehouse: S3Location) -> str:
-    """Why the audit tables are in no object store."""
-    return (
-        f"warehouse is {warehouse}: roll-ups of the audit tables are made by Spark, which has no client of S3 here; "
-        "give a folder's path"
-    )
 
 
 def _position_fault(text: str) -> str | None:

@@ -8,25 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
-from signalbox.pipeline.options import OptionError
+from signalbox.pipeline.options import AUTO, Commit, OptionError, Profile, choice_faults
 from signalbox.pipeline.spark.jars import JarError, fetch_jars, verified_jars
-
-
-class Profile(StrEnum):
-    """The way in which Spark reads Kafka."""
-
-    JARS = "jars"
-    PYPI = "pypi"
-
-
-class Commit(StrEnum):
-    """The component that commits to the Delta table."""
-
-    SPARK = "spark"
-    RS = "rs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +24,7 @@ class ProfileChoice:
 
 
 def choose_profile(
-    requested: str = "auto",
+    requested: str = AUTO,
     *,
     jars_directory: Path | None = None,
     begun_with: Profile | None = None,
@@ -47,9 +32,9 @@ def choose_profile(
 ) -> ProfileChoice:
     """The profile for a run. Raises JarError if `jars` is requested (or was begun with) and cannot be fetched,
     OptionError if the requested profile cannot be used."""
-    if requested not in ("auto", *Profile):
-        raise OptionError([f"profile {requested!r} is none of auto, {', '.join(Profile)}"])
-    if begun_with is not None and requested not in ("auto", begun_with):
+    if faults := choice_faults("profile", requested, Profile):
+        raise OptionError(faults)
+    if begun_with is not None and requested not in (AUTO, begun_with):
         raise OptionError(
             [
                 f"this table was begun with profile {begun_with}; its checkpoint cannot be read with {requested}: "
@@ -71,10 +56,10 @@ def choose_profile(
 
 def choose_commit(requested: str, profile: Profile) -> Commit:
     """The committer: by default Delta's own sink if its jar is present, else always delta-rs."""
-    if requested not in ("auto", *Commit):
-        raise OptionError([f"commit {requested!r} is none of auto, {', '.join(Commit)}"])
+    if faults := choice_faults("commit", requested, Commit):
+        raise OptionError(faults)
     if profile == Profile.PYPI:
         if requested == Commit.SPARK:
             raise OptionError(["commit spark needs Delta's jar: use --profile jars, or --commit rs"])
         return Commit.RS
-    return Commit.SPARK if requested == "auto" else Commit(requested)
+    return Commit.SPARK if requested == AUTO else Commit(requested)

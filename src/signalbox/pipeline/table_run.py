@@ -25,14 +25,15 @@ from signalbox.pipeline.checkpoint_files import (
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.event_time.gate import EventTimeGate
 from signalbox.pipeline.events import EventListener, PipelineEvent, Step
+from signalbox.pipeline.object_store.location import S3Location
+from signalbox.pipeline.object_store.stored_rows import stored_rows
 from signalbox.pipeline.object_store.table_owner import owner_properties, reject_other_owner
 from signalbox.pipeline.offsets import OffsetMap, recreated
-from signalbox.pipeline.options import RunOptions
+from signalbox.pipeline.options import Profile, RunOptions
 from signalbox.pipeline.positions.bounded_run import run_to
 from signalbox.pipeline.positions.held_records import without_held
 from signalbox.pipeline.positions.position import parse_position, resolve
 from signalbox.pipeline.positions.read_on import read_on
-from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.sinks.delta_log import ensure_table, partition_columns
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
 from signalbox.pipeline.sinks.upsert_sink import UpsertSink
@@ -157,9 +158,16 @@ class TableRun:
         return parsed(empty, self.shape) if self.has_dead_table else empty
 
     def rows_of(self, files: Sequence[str]) -> DataFrame:
-        """The rows of some of the table's files, in either profile. Without columns of partitions."""
+        """The rows of some of the table's files, which are named by their paths below the table, in either profile.
+        Without columns of partitions."""
         none = good_rows(self._no_records(), self.shape)
-        return self.engine.spark.read.schema(none.schema).parquet(*files) if files else none
+        table = self.good_target.path
+        if not files:
+            return none
+        if isinstance(table, S3Location):
+            return stored_rows(self.engine.spark, table, files, none.schema)
+        paths = [str(table / name) for name in files]
+        return self.engine.spark.read.schema(none.schema).parquet(*paths)
 
     def _follow_schemas(self) -> None:
         """Before a batch: its records were written with schemas that the registry has by now."""

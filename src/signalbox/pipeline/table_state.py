@@ -18,7 +18,7 @@ from typing import Any
 
 from signalbox.pipeline.checkpoint_files import committed_batches, planned_batches
 from signalbox.pipeline.event_time.rule import EventTimeRule
-from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.options import Profile
 
 STATE_VERSION = 1
 STATE_FOLDER = ".signalbox"

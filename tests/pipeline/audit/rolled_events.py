@@ -50,7 +50,9 @@ class EventTable:
 
     def _read(self, files: Sequence[str]) -> DataFrame:
         none = events(self.spark)
-        return self.spark.read.schema(none.schema).parquet(*files) if files else none
+        return (
+            self.spark.read.schema(none.schema).parquet(*(str(self.path / name) for name in files)) if files else none
+        )
 
     def rows(self, rollup: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = read_table(rollup_path(self.path, rollup)).to_pylist()

@@ -48,7 +48,7 @@ def warehouse(tmp_path: Path) -> Path:
 
 def test_figures_are_plain_json_and_quick(warehouse: Path) -> None:
     begun = time.monotonic()
-    figures = read_figures(warehouse, "events")
+    figures = read_figures(warehouse, "events", warehouse)
     assert time.monotonic() - begun < 30
     assert json.loads(json.dumps(figures)) == figures
     assert [row["api"] for row in figures["requests"]] == ["PRODUCE", "FETCH"]
@@ -57,7 +57,7 @@ def test_figures_are_plain_json_and_quick(warehouse: Path) -> None:
 
 
 def test_a_gap_makes_the_audit_trail_incomplete_and_is_located(warehouse: Path) -> None:
-    found = read_figures(warehouse, "events")
+    found = read_figures(warehouse, "events", warehouse)
     assert found["completeness"]["complete"] is False
     assert completeness_line(found) == "INCOMPLETE: broker 1 epoch 7 lacks 1 events: seq 1"
 
@@ -66,14 +66,14 @@ def test_fewer_rows_than_records_are_incomplete_without_any_gap(warehouse: Path)
     replace_table(rollup_path(warehouse / "events", "gaps"), pa.table(NO_ROWS))
     sequences = {"broker_id": [1], "broker_epoch": [7], "events": [3], "first_seq": [0], "last_seq": [2]}
     replace_table(rollup_path(warehouse / "events", "sequences"), pa.table(sequences))
-    assert read_figures(warehouse, "events")["completeness"]["complete"] is True
+    assert read_figures(warehouse, "events", warehouse)["completeness"]["complete"] is True
     last_run = StateFolder(warehouse, "events").path / LAST_RUN
     last_run.write_text(json.dumps({"topic_records": 3, "unread_records": 2}))
-    found = read_figures(warehouse, "events")
+    found = read_figures(warehouse, "events", warehouse)
     assert found["completeness"]["complete"] is False
     assert completeness_line(found) == "INCOMPLETE: 2 records of the topic are unread"
     last_run.write_text(json.dumps({"topic_records": 4}))
-    found = read_figures(warehouse, "events")
+    found = read_figures(warehouse, "events", warehouse)
     assert found["completeness"]["complete"] is False
     assert completeness_line(found) == "INCOMPLETE: 3 events in the tables, 4 records in the topic"
 
@@ -83,7 +83,7 @@ def test_an_empty_audit_trail_is_not_complete(warehouse: Path) -> None:
         replace_table(rollup_path(warehouse / "events", rollup), pa.table(NO_ROWS))
     replace_table(warehouse / "events", pa.table(NO_ROWS))
     (StateFolder(warehouse, "events").path / LAST_RUN).write_text(json.dumps({"topic_records": 0}))
-    found = read_figures(warehouse, "events")
+    found = read_figures(warehouse, "events", warehouse)
     assert found["completeness"]["complete"] is False
     assert completeness_line(found) == "INCOMPLETE: the audit trail is empty: no broker has an event in the tables"
 
@@ -91,4 +91,4 @@ def test_an_empty_audit_trail_is_not_complete(warehouse: Path) -> None:
 def test_a_corrupt_count_of_the_last_run_is_named(warehouse: Path) -> None:
     (StateFolder(warehouse, "events").path / LAST_RUN).write_text('{"topic_records": ')
     with pytest.raises(StateError, match=r"events/last_run.json cannot be read"):
-        read_figures(warehouse, "events")
+        read_figures(warehouse, "events", warehouse)

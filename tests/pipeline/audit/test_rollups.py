@@ -71,7 +71,7 @@ def test_lost_states_and_tables_are_made_again(table: EventTable) -> None:
     table.added({"seq": 0})
     (table.states / "kinds-1.parquet").unlink()
     assert table.added({"seq": 1}) == 2
-    shutil.rmtree(rollup_path(table.path, "kinds"))
+    shutil.rmtree(str(rollup_path(table.path, "kinds")))
     assert table.renew() == 0
     assert [row["events"] for row in table.rows("kinds")] == [2]
 

@@ -12,8 +12,7 @@ from signalbox.common.audit_event import AuditEvent, AuditKind, encode_audit_eve
 from signalbox.pipeline.audit.figures import read_figures
 from signalbox.pipeline.audit.run import AuditResult, run_audit
 from signalbox.pipeline.engine import Engine
-from signalbox.pipeline.options import AuditOptions
-from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.options import AuditOptions, Profile
 from signalbox.pipeline.sinks.delta_log import read_table
 from tests.pipeline.topics import Topics
 
@@ -119,7 +118,7 @@ def test_a_complete_audit_trail_becomes_events_and_figures(engine: Engine, wareh
         "first_ms": BEGUN_MS,
         "last_ms": BEGUN_MS + 5000,
     }
-    assert json.loads(json.dumps(figures)) == figures == read_figures(warehouse, "audit_events")
+    assert json.loads(json.dumps(figures)) == figures == read_figures(warehouse, "audit_events", warehouse)
 
 
 @pytest.mark.parametrize("engine", [Profile.PYPI], indirect=True)

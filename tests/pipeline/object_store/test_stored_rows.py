@@ -34,7 +34,8 @@ def test_a_task_can_be_sent_to_another_process() -> None:
     from pyspark import cloudpickle
 
     read = task_reader(StoreSettings(region="r", endpoint="http://127.0.0.1:1"), "bucket/t", SCHEMA)
-    assert callable(pickle.loads(cloudpickle.dumps(read)))
+    sent = cloudpickle.dumps(read)  # type: ignore[no-untyped-call]
+    assert callable(pickle.loads(sent))
 
 
 def test_spark_reads_the_files_of_a_store(spark: SparkSession, store: StoreServer, store_warehouse: S3Location) -> None:

@@ -10,13 +10,12 @@ import pytest
 from deltalake import write_deltalake
 
 from signalbox.pipeline.engine import Engine
-from signalbox.pipeline.options import TablesOptions
+from signalbox.pipeline.options import Profile, TablesOptions
 from signalbox.pipeline.positions.backfill import run_backfill
 from signalbox.pipeline.positions.backfill_log import add_backfills
 from signalbox.pipeline.positions.check import check_table
 from signalbox.pipeline.positions.coverage import Span
 from signalbox.pipeline.positions.lost_records import note_gap
-from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.sinks.delta_log import read_table
 from signalbox.pipeline.table_state import StateError, StateFolder, TableState
 from signalbox.pipeline.tables.run import run_tables

@@ -10,8 +10,7 @@ import pytest
 
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import PipelineEvent
-from signalbox.pipeline.options import TablesOptions
-from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.options import Profile, TablesOptions
 from signalbox.pipeline.rejected.replay import ReplayResult, replay_rejected
 from signalbox.pipeline.sinks.delta_log import count_rows, read_table
 from signalbox.pipeline.table_state import StateError, StateFolder, TableState

@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.formats.format_options import FormatOptions
-from signalbox.pipeline.options import TablesOptions
-from signalbox.pipeline.profile import Profile, ProfileChoice
+from signalbox.pipeline.options import Profile, TablesOptions
+from signalbox.pipeline.profile import ProfileChoice
 from signalbox.pipeline.sinks.maintain import maintain_table
 from signalbox.pipeline.tables.run import run_tables
 from tests.pipeline.topics import Topics

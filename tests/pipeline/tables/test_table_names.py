@@ -8,8 +8,7 @@ import pytest
 
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.pipeline.engine import Engine
-from signalbox.pipeline.options import AuditOptions, TablesOptions
-from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.options import AuditOptions, Profile, TablesOptions
 from signalbox.pipeline.sinks.delta_log import read_table
 from signalbox.pipeline.table_state import StateError, StateFolder, TableState
 from signalbox.pipeline.tables.run import run_tables

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from signalbox.pipeline.engine import Engine
-from signalbox.pipeline.options import TablesOptions
-from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.options import Profile, TablesOptions
 from signalbox.pipeline.table_state import StateFolder, TableState
 from signalbox.pipeline.topic_client import TopicError
 from signalbox.pipeline.topic_set.run import _Tables, begun_profile, run_topics

@@ -10,6 +10,7 @@ from signalbox.cli.demo.flights import COLUMNS, FLIGHTS, SCHEMA, TOPIC, Flights
 from signalbox.cli.demo.stage import Stage, counted
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.pipeline import commands
+from signalbox.pipeline.object_store.location import TableLocation
 
 
 def make_tables(stage: Stage, flights: Flights) -> dict[str, Any]:
@@ -55,7 +56,7 @@ def topic_ends(bootstrap: str, topic: str) -> Ends:
         consumer.close()
 
 
-def compare_offsets(stage: Stage, events_table: Path, ends: Ends) -> None:
+def compare_offsets(stage: Stage, events_table: TableLocation, ends: Ends) -> None:
     """Every offset that the topic had must be exactly one row of the table: none missing, none twice, none set apart as
     bad."""
     table = commands.read_table(events_table, ["partition", "offset"])

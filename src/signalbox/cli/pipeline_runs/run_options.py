@@ -27,7 +27,6 @@ _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3_600.0}
 Warehouse = Annotated[
     str, typer.Option(metavar="LOCATION", help="Folder or s3://bucket/prefix of the tables; a store's login: AWS_….")
 ]
-FolderOfTables = Annotated[str, typer.Option(metavar="FOLDER", help="Folder of the tables.")]
 CheckpointLocation = Annotated[
     Path | None,
     typer.Option(

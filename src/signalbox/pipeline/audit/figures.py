@@ -13,6 +13,7 @@ from typing import Any
 from signalbox.pipeline.audit.completeness import completeness_findings
 from signalbox.pipeline.audit.rollup_table import ROLLUPS, rollup_path
 from signalbox.pipeline.audit.sequence_check import writer_sequences
+from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.sinks.delta_log import count_rows, read_table
 from signalbox.pipeline.table_state import StateFolder, read_state_file
 
@@ -23,16 +24,16 @@ LAST_RUN = "last_run.json"
 _ORDER = {"latency": ("window_ms", False), "clients": ("last_ms", True), "kinds": ("events", True)}
 
 
-def _rows(events_table: Path, rollup: str) -> list[dict[str, Any]]:
+def _rows(events_table: TableLocation, rollup: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = read_table(rollup_path(events_table, rollup)).to_pylist()
     key, newest_first = _ORDER.get(rollup, ("requests", True))
     return sorted(rows, key=lambda row: row.get(key) or 0, reverse=newest_first)
 
 
-def _completeness(warehouse: Path, name: str) -> dict[str, Any]:
+def _completeness(warehouse: TableLocation, name: str, state_folder: Path) -> dict[str, Any]:
     events_table = warehouse / name
     sequences = writer_sequences(_rows(events_table, "sequences"), _rows(events_table, "gaps"))
-    last_run = StateFolder(warehouse, name).path / LAST_RUN
+    last_run = StateFolder(state_folder, name).path / LAST_RUN
     counted = read_state_file(last_run) if last_run.is_file() else {}
     table_rows, dead_rows = count_rows(events_table), count_rows(events_table.with_name(f"{name}_dead"))
     topic_records, unread = counted.get("topic_records"), counted.get("unread_records", 0)
@@ -64,10 +65,11 @@ def _totals(figures: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_figures(warehouse: Path, name: str) -> dict[str, Any]:
-    """All figures. Raises FileNotFoundError when the audit pipeline has not run in this warehouse."""
+def read_figures(warehouse: TableLocation, name: str, state_folder: Path) -> dict[str, Any]:
+    """All figures. `state_folder`: the folder of the checkpoint, in which the run left its counts. Raises
+    FileNotFoundError when the audit pipeline has not run in this warehouse."""
     events_table = warehouse / name
-    figures: dict[str, Any] = {"version": FIGURES_VERSION, "completeness": _completeness(warehouse, name)}
+    figures: dict[str, Any] = {"version": FIGURES_VERSION, "completeness": _completeness(warehouse, name, state_folder)}
     lists = {rollup: _rows(events_table, rollup) for rollup in ROLLUPS if rollup not in ("sequences", "gaps")}
     figures.update(lists)
     figures["totals"] = _totals(figures)

@@ -12,10 +12,10 @@ event means "not measured" and is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from signalbox.pipeline.audit.rule_table import REJECTED_KINDS
+from signalbox.pipeline.object_store.location import TableLocation
 
 _ASKED = "(kind IN ('rollup', 'forwarded') OR (kind = 'admin' AND forwarding_principal = ''))"
 _MEASURED = "CASE WHEN duration_us >= 0 THEN {} END"
@@ -181,6 +181,6 @@ STATES: dict[str, State] = {
 ROLLUPS = tuple(name for state in STATES.values() for name in state.tables)
 
 
-def rollup_path(events_table: Path, rollup: str) -> Path:
+def rollup_path(events_table: TableLocation, rollup: str) -> TableLocation:
     """The path of a roll-up of an events table."""
     return events_table.with_name(f"{events_table.name}_{rollup}")

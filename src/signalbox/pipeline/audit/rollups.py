@@ -13,10 +13,11 @@ from pyspark.sql import DataFrame
 
 from signalbox.pipeline.audit.rollup_state import RollupStates
 from signalbox.pipeline.audit.rollup_table import ROLLUPS, STATES, rollup_path
+from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.sinks.delta_log import TableFiles, is_table, replace_table
 
 
-def renew_rollups(events_table: Path, state_folder: Path, read: Callable[[Sequence[str]], DataFrame]) -> int:
+def renew_rollups(events_table: TableLocation, state_folder: Path, read: Callable[[Sequence[str]], DataFrame]) -> int:
     """Renews every roll-up table beside the events table and returns the number of files read. `read` returns the
     events of some of the table's files."""
     files = TableFiles(events_table)

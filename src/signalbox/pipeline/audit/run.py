@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -21,11 +20,11 @@ from signalbox.pipeline.audit.rollups import renew_rollups
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
+from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.observe.progress import duration_text
 from signalbox.pipeline.open_run import TablePlan, open_run
 from signalbox.pipeline.options import AuditOptions
 from signalbox.pipeline.sinks.delta_log import TableFiles
-from signalbox.pipeline.sinks.table_sink import TableTarget
 from signalbox.pipeline.stream import spark_faults
 from signalbox.pipeline.table_job import RunCounts
 from signalbox.pipeline.table_run import TableRun
@@ -37,8 +36,8 @@ from signalbox.pipeline.tables.projection import RecordShape
 class AuditResult:
     """Counts of a run, the path of the events table, and the figures (see `audit/figures.py`)."""
 
-    events_table: Path
-    dead_table: Path
+    events_table: TableLocation
+    dead_table: TableLocation
     profile: str
     rows: int
     dead_rows: int
@@ -57,15 +56,9 @@ def audit_shape(ddl: str | None) -> RecordShape:
     return RecordShape(fields_of(ddl), kept=KEPT_COLUMNS, rejected=NEWER_SCHEMA, takes_tombstones=False)
 
 
-def _folder(target: TableTarget) -> Path:
-    """The folder of an audit table; AuditOptions rejects object stores."""
-    assert isinstance(target.path, Path)
-    return target.path
-
-
 def _renew(run: TableRun) -> None:
     """Roll-ups of the table's events, the topic's records up to the end of the table, and its records beyond."""
-    renew_rollups(_folder(run.good_target), run.job.folder.path / "rollups", run.rows_of)
+    renew_rollups(run.good_target.path, run.job.folder.path / "rollups", run.rows_of)
     counted = {
         "topic_records": run.consumed(),
         "unread_records": run.unread(),
@@ -103,20 +96,20 @@ def _alerts(run: TableRun, options: AuditOptions, name: str, say: Callable[[str]
 
 def _earlier_rows(run: TableRun) -> DataFrame | None:
     """The rows of the batches that the table holds; their alerts were written before them. None: there is none."""
-    files = TableFiles(_folder(run.good_target)).all()
+    files = TableFiles(run.good_target.path).all()
     return run.rows_of(files) if files else None
 
 
 def _result(run: TableRun, counts: RunCounts, options: AuditOptions) -> AuditResult:
     return AuditResult(
-        events_table=_folder(run.good_target),
-        dead_table=_folder(run.dead_target),
+        events_table=run.good_target.path,
+        dead_table=run.dead_target.path,
         profile=run.job.state.profile.value,
         rows=counts.rows,
         dead_rows=counts.dead_rows,
         batches=counts.batches,
         seconds=counts.seconds,
-        figures=read_figures(options.folder, options.name),
+        figures=read_figures(options.warehouse, options.name, options.state_folder),
     )
 
 

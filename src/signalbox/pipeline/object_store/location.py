@@ -36,6 +36,10 @@ class S3Location:
         """`bucket/key`, as Arrow's file system takes it."""
         return f"{self.bucket}/{self.key}" if self.key else self.bucket
 
+    def with_name(self, name: str) -> S3Location:
+        """The location beside this one, as of a Path."""
+        return S3Location(self.bucket, f"{self.key.rpartition('/')[0]}/{name}".lstrip("/"))
+
     def absolute(self) -> S3Location:
         """Itself: it depends on no working directory."""
         return self

@@ -28,7 +28,7 @@ from signalbox.pipeline.checkpoint_files import (
     planned_batches,
 )
 from signalbox.pipeline.offsets import OffsetMap, limited
-from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.options import Profile
 from signalbox.pipeline.stream import stop_signals
 
 if TYPE_CHECKING:

@@ -121,36 +121,49 @@ def rows_of_newest_commit(path: Path) -> int:
 
 
 @repeated_on_conflict
-def replace_table(path: Path, content: pa.Table) -> None:
+def replace_table(path: TableLocation, content: pa.Table) -> None:
     """Replaces the whole table by the content, in one commit; for tables that fit in memory."""
-    write_deltalake(str(path), content, mode="overwrite", schema_mode="overwrite", commit_properties=ALONE)
+    with store_faults(path):
+        write_deltalake(
+            str(path),
+            content,
+            mode="overwrite",
+            schema_mode="overwrite",
+            commit_properties=ALONE,
+            storage_options=storage_options(path),
+        )
 
 
 class TableFiles:
-    """The Parquet files of a table at its newest version."""
+    """The Parquet files of a table at its newest version, named by their paths below the table."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: TableLocation) -> None:
         self._path = path
-        self._table = DeltaTable(str(path))
+        self._table = open_table(path)
         self.version = self._table.version()
         self.table_id = str(self._table.metadata().id)
 
     def all(self) -> list[str]:
         """The files that make up the table."""
-        return self._table.file_uris()
+        return [unquote(file["path"]) for file in pa.table(self._table.get_add_actions()).to_pylist()]
 
     def added_since(self, version: int) -> list[str] | None:
         """The files with the rows that were added after a version. None: rows were removed, or the log or the files
         do not go back so far. Files that maintenance has rewritten stay in the folder until they are vacuumed."""
+        if version > self.version:
+            return None
         added: list[str] = []
-        for number in range(version + 1, self.version + 1):
-            log = self._path / "_delta_log" / f"{number:020d}.json"
-            if not log.is_file():
-                return None
-            actions = [json.loads(line) for line in log.read_text().splitlines()]
-            if any(action["remove"]["dataChange"] for action in actions if "remove" in action):
-                return None
-            changes = [action["add"] for action in actions if "add" in action and action["add"]["dataChange"]]
-            added += [str(self._path / unquote(change["path"])) for change in changes]
-        there = version <= self.version and all(Path(file).is_file() for file in added)
+        with store_faults(self._path):
+            files = file_system(self._path)
+            for number in range(version + 1, self.version + 1):
+                try:
+                    with files.open_input_stream(f"_delta_log/{number:020d}.json") as log:
+                        actions = [json.loads(line) for line in log.read().splitlines()]
+                except FileNotFoundError:
+                    return None
+                if any(action["remove"]["dataChange"] for action in actions if "remove" in action):
+                    return None
+                changes = [action["add"] for action in actions if "add" in action and action["add"]["dataChange"]]
+                added += [unquote(change["path"]) for change in changes]
+            there = all(info.is_file for info in files.get_file_info(added))
         return added if there else None

@@ -16,8 +16,7 @@ from typing import Any
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine, open_engine
 from signalbox.pipeline.events import EventListener
-from signalbox.pipeline.options import OptionError, TablesOptions, reject_faulty
-from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.options import OptionError, Profile, TablesOptions, reject_faulty
 from signalbox.pipeline.stream import spark_faults, stop_signals
 from signalbox.pipeline.table_state import StateFolder
 from signalbox.pipeline.tables.run import TablesResult, run_tables

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from signalbox.pipeline.options import Profile
 from signalbox.pipeline.positions.backfill_log import read_backfills
-from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.sinks.delta_log import count_rows, read_table
 from signalbox.pipeline.table_state import StateFolder, TableState
 from signalbox.pipeline.topic_client import TopicClient

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.options import Profile
 from signalbox.pipeline.rejected.listing import dead_path
 from signalbox.pipeline.sinks.delta_log import count_rows, read_table
 from signalbox.pipeline.table_state import StateFolder, TableState

@@ -170,7 +170,7 @@ PROGRAMS = (
     _program(loop_programs.LIBRDKAFKA, _of_librdkafka),
     _program(loop_programs.AIOKAFKA, _of_package("aiokafka")),
     _program(loop_programs.KAFKA_PYTHON, _of_package("kafka-python")),
-    _program(loop_programs.SIGNALBOX, _of_package("signalbox")),
+    _program(loop_programs.SIGNALBOX, _of_package("signalbox-broker")),
     _program(loop_programs.JAVA_28, _of_java("clients28", "kafka-clients")),
     _program(loop_programs.JAVA_39, _of_java("kafka39", "kafka_2.13")),
     _program(loop_programs.JAVA_44, _of_java("clients", "kafka-clients")),

@@ -31,8 +31,8 @@ demo: $(STAMP)  ## the main use case on real data; KEEP=1 leaves the cluster up
 	$(BIN)/signalbox demo $(if $(KEEP),--keep)
 
 lint: $(STAMP)  ## format, lint, types, import contracts
-	$(BIN)/ruff format --check src tools tests bench examples
-	$(BIN)/ruff check src tools tests bench examples
+	$(BIN)/ruff format --check src tools tests bench examples deploy
+	$(BIN)/ruff check src tools tests bench examples deploy
 	$(BIN)/mypy
 	$(BIN)/mypy tools
 	$(BIN)/mypy bench

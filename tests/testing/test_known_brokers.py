@@ -36,6 +36,10 @@ class Pages:
         self.server.server_close()
 
 
+def runs(node_id: int) -> bool:
+    return True
+
+
 @pytest.fixture
 def pages() -> Iterator[list[Pages]]:
     opened: list[Pages] = []
@@ -46,20 +50,26 @@ def pages() -> Iterator[list[Pages]]:
 
 def test_a_broker_whose_metadata_is_behind_is_waited_for(pages: list[Pages]) -> None:
     pages += [Pages([1], [1], [1, 2]), Pages([1, 2])]
-    assert brokers_not_known({1: pages[0].url, 2: pages[1].url}, {1, 2}, 60) == {}
+    assert brokers_not_known({1: pages[0].url, 2: pages[1].url}, {1, 2}, runs, 60) == {}
 
 
 def test_after_the_timeout_those_that_are_missing_are_named(pages: list[Pages]) -> None:
     pages += [Pages([1]), Pages([1, 2, 3])]
-    assert brokers_not_known({1: pages[0].url, 2: pages[1].url}, {1, 2, 3}, 0.05) == {1: [2, 3]}
+    assert brokers_not_known({1: pages[0].url, 2: pages[1].url}, {1, 2, 3}, runs, 0.05) == {1: [2, 3]}
 
 
 def test_a_broker_without_a_page_is_not_asked() -> None:
-    assert brokers_not_known({1: ""}, {1, 2}, 60) == {}
+    assert brokers_not_known({1: ""}, {1, 2}, runs, 60) == {}
 
 
-def test_a_page_that_cannot_be_read_is_an_error(pages: list[Pages]) -> None:
-    pages.append(Pages([1]))
-    pages[0].close()
-    with pytest.raises(ConnectionRefusedError):
-        brokers_not_known({1: pages.pop().url}, {1}, 60)
+def test_a_page_that_cannot_be_read_is_asked_again_while_the_broker_runs() -> None:
+    asked: list[int] = []
+
+    def runs_for_a_while(node_id: int) -> bool:
+        asked.append(node_id)
+        return len(asked) < 3
+
+    opened = Pages([1])
+    opened.close()
+    assert brokers_not_known({1: opened.url}, {1}, runs_for_a_while, 60) == {1: [1]}
+    assert asked == [1, 1, 1]

@@ -284,7 +284,7 @@ def report(
     checkpoint_location: CheckpointLocation = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The HTML file (default: report.html in the warehouse's folder)."),
+        typer.Option("--output", "-o", help="The HTML file (default: report.html in the warehouse; of s3:// here)."),
     ] = None,
 ) -> None:
     """Write the report of the audit trail as an HTML page, from its tables alone: no broker, no Spark, no Java.

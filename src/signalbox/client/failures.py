@@ -113,6 +113,13 @@ class NoCommittedOffset(ClientFailure):
     retriable = False
 
 
+class TransactionFailed(ClientFailure):
+    """A record of the transaction was not sent, or not acknowledged, in its time: the transaction can be aborted only.
+    The `__cause__` is the failure of the record."""
+
+    retriable = False
+
+
 class TransactionAborted(ClientFailure):
     """The transaction was aborted before the record was sent, or by another task while a call waited."""
 

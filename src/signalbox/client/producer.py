@@ -198,8 +198,9 @@ class Producer:
         await self._transactional().add_offsets(offsets, group_metadata, timeout_ms)
 
     async def commit_transaction(self, *, timeout_ms: float | None = None) -> None:
-        """Send all queued records, and commit. Raises the first failure, after which the transaction can be aborted;
-        ProducerFenced and other fatal failures, after which the producer can only be closed.
+        """Send all queued records, and commit. Raises the first failure, after which the transaction can be aborted:
+        TransactionFailed if a record was not acknowledged within the delivery timeout. ProducerFenced and other fatal
+        failures are raised too, after which the producer can only be closed.
 
         After DeadlinePassed the result is not known: call it again, or abort. It never returns before the broker has
         accepted the commit."""

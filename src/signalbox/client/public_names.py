@@ -35,6 +35,7 @@ from signalbox.client.failures import (
     NoUsableNode,
     PeerBroke,
     TransactionAborted,
+    TransactionFailed,
     VersionUnsupported,
     WrongCluster,
 )
@@ -152,6 +153,7 @@ __all__ = [
     "TopicView",
     "TransactionAborted",
     "TransactionDescription",
+    "TransactionFailed",
     "TransactionListing",
     "UnknownTopic",
     "UpgradeType",

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from signalbox.pipeline.object_store.location import TableLocation
-from signalbox.pipeline.options import AuditOptions, OptionError, RunOptions, TablesOptions, TemporaryError
+from signalbox.pipeline.options import (
+    AuditOptions,
+    OptionError,
+    RunOptions,
+    TablesOptions,
+    TemporaryError,
+    warehouse_faults,
+)
 from signalbox.pipeline.topic_set.selection import TopicSelection
 
 if TYPE_CHECKING:
@@ -129,6 +136,8 @@ def read_figures(
     with _needs_the_extra():
         from signalbox.pipeline.audit import figures
 
+    if faults := warehouse_faults(warehouse):
+        raise OptionError(faults)
     if checkpoint_location is None:
         if not isinstance(warehouse, Path):
             raise OptionError([f"warehouse is {warehouse}: set --checkpoint-location to that of `pipeline audit`"])

@@ -28,7 +28,7 @@ from signalbox.pipeline.sinks.sink_spark import SparkSink
 from signalbox.pipeline.sinks.sink_store import StoreSink
 from signalbox.pipeline.sinks.table_sink import TableSink
 from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
-from signalbox.pipeline.spark.submitted import submitted_driver
+from signalbox.pipeline.spark.submitted import AT_START, submitted_driver
 from signalbox.pipeline.stream import spark_faults
 from signalbox.pipeline.table_state import scratch_directory
 
@@ -57,9 +57,15 @@ class Engine:
 def start_engine(options: RunOptions, begun_with: Profile | None = None, say: Callable[[str], None] = print) -> Engine:
     """Chooses the profile, reports it through `say`, starts Spark. Raises JarError, JavaNotFoundError, OptionError."""
     reject_faulty(options)
-    choice = choose_profile(options.profile, jars_directory=options.jars_directory, begun_with=begun_with, say=say)
-    choose_commit(options.commit, choice.profile)
     submitted = submitted_driver()
+    choice = choose_profile(
+        options.profile,
+        jars_directory=options.jars_directory,
+        begun_with=begun_with,
+        fetch=submitted is None,
+        say=say,
+    )
+    choose_commit(options.commit, choice.profile)
     if submitted is not None and (faults := submitted.faults(choice.jars, _set_by_command(options))):
         raise OptionError(faults)
     master = options.master if submitted is None else submitted.master
@@ -69,7 +75,7 @@ def start_engine(options: RunOptions, begun_with: Profile | None = None, say: Ca
         quick=options.quick,
         jars=choice.jars,
         scratch_directory=scratch_directory(options.state_folder),
-        submitted=submitted is not None,
+        submitted=None if submitted is None else submitted.settings,
         extra=options.spark_options,
     )
     spark = build_session(settings)
@@ -88,10 +94,8 @@ def start_engine(options: RunOptions, begun_with: Profile | None = None, say: Ca
 
 def _set_by_command(options: RunOptions) -> dict[str, bool]:
     """The options that spark-submit has too, and whether the command sets them."""
-    return {
-        "--master": options.master != DEFAULT_MASTER,
-        "--memory": options.memory != DEFAULT_MEMORY,
-    }
+    of_start = {f"--conf {key}": True for key in options.spark_options if key.startswith(AT_START)}
+    return {"--master": options.master != DEFAULT_MASTER, "--memory": options.memory != DEFAULT_MEMORY, **of_start}
 
 
 @contextmanager

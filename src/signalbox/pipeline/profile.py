@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from signalbox.pipeline.options import AUTO, Commit, OptionError, Profile, choice_faults
-from signalbox.pipeline.spark.jars import JarError, fetch_jars, verified_jars
+from signalbox.pipeline.spark.jars import JarError, fetch_jars, pinned_jars, verified_jars
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,10 @@ def choose_profile(
     *,
     jars_directory: Path | None = None,
     begun_with: Profile | None = None,
+    fetch: bool = True,
     say: Callable[[str], None] = print,
 ) -> ProfileChoice:
-    """The profile for a run. Raises JarError if `jars` is requested (or was begun with) and cannot be fetched,
+    """The profile for a run. `fetch`: whether the jars are this program's to fetch. Raises JarError if `jars` is requested (or was begun with) and cannot be fetched,
     OptionError if the requested profile cannot be used."""
     if faults := choice_faults("profile", requested, Profile):
         raise OptionError(faults)
@@ -43,6 +44,8 @@ def choose_profile(
         )
     if requested == Profile.PYPI or begun_with == Profile.PYPI:
         return ProfileChoice(Profile.PYPI, (), "as asked" if requested == Profile.PYPI else "as this table was begun")
+    if not fetch:
+        return ProfileChoice(Profile.JARS, pinned_jars(jars_directory), "spark-submit brings the jars")
     jars = verified_jars(jars_directory)
     if jars is not None:
         return ProfileChoice(Profile.JARS, jars, "the pinned jars are here")

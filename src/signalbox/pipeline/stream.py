@@ -26,8 +26,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 BATCH_END_TIMEOUT_SECONDS = 60.0
 SPARK_IS_GONE = (
-    "Spark's process has ended, by a signal to the whole process group or by a fault of its own: run again, it goes on "
-    "behind the last batch that the table holds"
+    "Spark's process has ended, or has stopped its work, by a signal to the whole process group or by a fault that its "
+    "log shows: run again, it goes on behind the last batch that the table holds"
 )
 
 
@@ -47,8 +47,6 @@ def root_cause(text: str) -> str:
     """The cause in the text of a streaming query's exception: one or two sentences without stack traces and plans."""
     message = text.partition("=== Streaming Query ===")[0].partition("terminated with exception: ")
     message_text = re.sub(r"\s*SQLSTATE: \w+", "", message[2] or message[0]).strip()
-    if any(sign in message_text for sign in _SIGNS_OF_AN_END):
-        return SPARK_IS_GONE
     errors = re.findall(r"^(?:[\w.]+)(?:Error|Exception): (.+)$", message_text, re.MULTILINE)
     causes = re.findall(r"^Caused by: [\w.$]+: (.+)$", message_text, re.MULTILINE)
     if errors and causes and errors[-1].startswith("An error occurred while calling"):  # py4j's words, about no cause
@@ -58,6 +56,8 @@ def root_cause(text: str) -> str:
     reason = re.search(r"Reason: (.+)", message_text)
     if reason is not None:
         return f"{message_text.splitlines()[0].rstrip(';')}: {reason.group(1).strip()}"
+    if any(sign in message_text for sign in _SIGNS_OF_AN_END):
+        return SPARK_IS_GONE
     of_java = re.search(r"^: [\w.$]+: (.+)$", message_text, re.MULTILINE)  # below py4j's words
     if of_java is not None:
         return of_java.group(1).strip()

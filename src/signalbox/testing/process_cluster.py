@@ -335,12 +335,11 @@ class ProcessCluster:
     def _await_each_other(self) -> None:
         pages = {node_id: str(broker.ready["metrics"]) for node_id, broker in self.brokers.items()}
         node_ids = {int(broker.ready["node_id"]) for broker in self.brokers.values()}  # an edited file may have another
-        for node_id, lacking in brokers_not_known(pages, node_ids, READY_TIMEOUT_S).items():
+        lacking = brokers_not_known(pages, node_ids, lambda node_id: self.brokers[node_id].running, READY_TIMEOUT_S)
+        for node_id, missing in lacking.items():
             broker = self.brokers[node_id]
-            raise ClusterFailed(
-                f"{broker.name} does not know brokers {lacking} after {READY_TIMEOUT_S:.0f} s; the end of its log:\n"
-                f"{broker.tail()}"
-            )
+            what = f"does not know brokers {missing} after {READY_TIMEOUT_S:.0f} s" if broker.running else "ended"
+            raise ClusterFailed(f"{broker.name} {what}; the end of its log:\n{broker.tail()}")
 
     def _await_ready(self, broker: BrokerProcess, stream: IO[bytes]) -> None:
         deadline = time.monotonic() + READY_TIMEOUT_S

@@ -31,9 +31,9 @@ def test_a_table_is_maintained_and_the_result_is_json(tmp_path: Path) -> None:
     assert "t: 3 files became 1" in result.stderr
 
 
-def test_an_error_is_one_line_and_status_2(tmp_path: Path) -> None:
+def test_a_table_that_is_not_there_is_one_line_and_status_1(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path)])
-    assert (result.exit_code, result.stdout) == (2, "")
+    assert (result.exit_code, result.stdout) == (1, "")
     assert "there is no table t in" in result.stderr
 
 

@@ -11,6 +11,7 @@ from signalbox.client.failures import (
     ClientFailure,
     ConnectionLost,
     DeadlinePassed,
+    TransactionFailed,
     VersionUnsupported,
 )
 from signalbox.client.rejections import AuthorizationFailed, CommitFailed, ProducerFenced, RequestRejected, rejection_of
@@ -275,9 +276,9 @@ def test_an_abandoned_batch_makes_the_transaction_abortable_and_needs_a_higher_e
     manager.batch_failed(DeadlinePassed("the delivery timeout"))
     assert manager.state is _S.ABORTABLE_ERROR
     assert manager.next_request(0) is None
-    with pytest.raises(DeadlinePassed):
+    with pytest.raises(TransactionFailed, match="abort the transaction: the delivery timeout"):
         manager.commit()
-    with pytest.raises(DeadlinePassed):
+    with pytest.raises(TransactionFailed):
         manager.add_partition(ONE)
     manager.abort()
     assert manager.next_request(1) is None, "another batch is in flight"

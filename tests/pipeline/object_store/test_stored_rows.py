@@ -30,7 +30,7 @@ def test_an_older_file_has_nulls_and_narrower_values(tmp_path: Path) -> None:
     assert pa.Table.from_batches(batches, SCHEMA).to_pydict() == {"n": [3, None, 1], "text": [None, None, None]}
 
 
-def test_a_task_can_be_sent_to_another_process() -> None:
+def test_a_task_can_be_pickled() -> None:
     from pyspark import cloudpickle
 
     read = task_reader(StoreSettings(region="r", endpoint="http://127.0.0.1:1"), "bucket/t", SCHEMA)

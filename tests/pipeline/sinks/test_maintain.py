@@ -117,8 +117,9 @@ def test_the_deleted_keys_of_a_table_are_maintained(tmp_path: Path) -> None:
 def test_what_cannot_be_done_is_named(tmp_path: Path) -> None:
     with pytest.raises(OptionError) as raised:
         maintain_table(tmp_path, "none", target_mb=0, retention_hours=0)
-    assert [fault.split(":")[0] for fault in raised.value.faults[:2]] == ["target size is 0 MB", "retention is 0 hours"]
-    assert "there is no table none in" in raised.value.faults[2]
+    assert [fault.split(":")[0] for fault in raised.value.faults] == ["target size is 0 MB", "retention is 0 hours"]
+    with pytest.raises(MaintenanceError, match="there is no table none in"):
+        maintain_table(tmp_path, "none")
     fill(tmp_path / "t", range(2))
     next(iter((tmp_path / "t").glob("*.parquet"))).unlink()
     with pytest.raises(MaintenanceError, match=r"table .*/t cannot be maintained"):

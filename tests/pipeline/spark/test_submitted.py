@@ -29,7 +29,7 @@ def test_all_jars_must_be_given(key: str) -> None:
     assert complete.faults(JARS, NOTHING_SET) == []
     (fault,) = SubmittedDriver({key: "file:///cache/a.jar"}).faults(JARS, NOTHING_SET)
     assert fault == (
-        "spark-submit was started without the jars of profile jars: add --jars /cache/a.jar,/cache/b.jar, "
+        'spark-submit was started without the jars of profile jars: add --jars "$(signalbox pipeline jars --list)", '
         "or use --profile pypi"
     )
     assert SubmittedDriver({}).faults((), NOTHING_SET) == []

@@ -20,7 +20,7 @@ _PROGRAM = "/opt/signalbox/bin/signalbox"
 def unit(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """The unit with a program that is on this machine."""
     text = (_UNITS / request.param).read_text()
-    assert text.count(_PROGRAM) == 1
+    assert text.count(_PROGRAM) >= 1
     file: Path = tmp_path / request.param
     file.write_text(text.replace(_PROGRAM, sys.executable))
     return file

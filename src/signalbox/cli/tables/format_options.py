@@ -43,7 +43,7 @@ def read_properties(path: Path | None) -> dict[str, str]:
     try:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        fail(f"--registry-config {path} cannot be read: {getattr(error, 'strerror', None) or error}")
+        fail(f"--registry-config {path} cannot be read: {getattr(error, 'strerror', None) or error}", code=2)
     pairs = (line.partition("=") for line in lines if line.strip() and not line.lstrip().startswith("#"))
     return {key.strip(): value.strip() for key, _, value in pairs}
 

@@ -18,7 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from signalbox.client.admin_apis.group_admin import CommittedOffset
-from signalbox.client.failures import AuthenticationRejected, ClientFailure, VersionUnsupported
+from signalbox.client.failures import (
+    AuthenticationRejected,
+    ClientFailure,
+    DeadlinePassed,
+    TransactionFailed,
+    VersionUnsupported,
+)
 from signalbox.client.rejections import CommitFailed, ProducerFenced, RequestRejected, is_final, rejection_of
 from signalbox.client.sender.producer_batch import ProducerIdentity
 from signalbox.client.transactions.transaction_contents import TransactionContents
@@ -309,7 +315,7 @@ class TransactionManager:
             self._become(_S.READY)
 
     def _fail(self, reaction: Reaction, failure: Exception) -> None:
-        known = failure if isinstance(failure, ClientFailure) else ClientFailure(str(failure))
+        known = _of_transaction(failure)
         if reaction is Reaction.FENCED:
             self.fail(ProducerFenced(Error.PRODUCER_FENCED, f"another producer has the transactional id: {failure}"))
         elif reaction not in (Reaction.ABORTABLE, Reaction.ABORTABLE_NEW_EPOCH):
@@ -323,3 +329,13 @@ class TransactionManager:
                 self._contents.drop_pending()
                 self.failure = known
                 self._become(_S.ABORTABLE_ERROR)
+
+
+def _of_transaction(failure: Exception) -> ClientFailure:
+    """The failure as calls raise it. That of a record whose time was over must not look like a call whose time was
+    over: an application repeats such a call, and this one would fail the same way at once."""
+    if isinstance(failure, DeadlinePassed):
+        failed = TransactionFailed(f"abort the transaction: {failure}")
+        failed.__cause__ = failure
+        return failed
+    return failure if isinstance(failure, ClientFailure) else ClientFailure(str(failure))

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from signalbox.pipeline.audit.rollup_state import RollupStates
 from signalbox.pipeline.audit.rollup_table import ROLLUPS, STATES, rollup_path
 from signalbox.pipeline.object_store.location import TableLocation
+from signalbox.pipeline.object_store.open_table import store_faults
 from signalbox.pipeline.sinks.delta_log import TableFiles, is_table, replace_table
 
 
@@ -31,11 +33,12 @@ def renew_rollups(events_table: TableLocation, state_folder: Path, read: Callabl
     events = read(added).persist()
     events.createOrReplaceTempView("events")
     try:
-        for name, state in STATES.items():
-            _renew(events.sparkSession.sql(state.of_events), name, states, covered, files.version)
-            for table in state.tables:
-                content = events.sparkSession.sql(state.tables[table]).toArrow()
-                replace_table(rollup_path(events_table, table), content)
+        with store_faults(events_table, PySparkException):
+            for name, state in STATES.items():
+                _renew(events.sparkSession.sql(state.of_events), name, states, covered, files.version)
+                for table in state.tables:
+                    content = events.sparkSession.sql(state.tables[table]).toArrow()
+                    replace_table(rollup_path(events_table, table), content)
     finally:
         events.unpersist()
     states.commit(files.version)

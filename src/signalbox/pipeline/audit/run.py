@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from signalbox.pipeline.alerts.alert_topic import AlertTopic
@@ -21,6 +22,7 @@ from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
 from signalbox.pipeline.object_store.location import TableLocation
+from signalbox.pipeline.object_store.open_table import store_faults
 from signalbox.pipeline.observe.progress import duration_text
 from signalbox.pipeline.open_run import TablePlan, open_run
 from signalbox.pipeline.options import AuditOptions
@@ -90,7 +92,8 @@ def _alerts(run: TableRun, options: AuditOptions, name: str, say: Callable[[str]
     rules = AlertRules(settings)
     earlier = _earlier_rows(run)
     if earlier is not None:
-        recall(rules, earlier)
+        with store_faults(run.good_target.path, PySparkException):
+            recall(rules, earlier)
     return alert_writer(rules, topic, say)
 
 

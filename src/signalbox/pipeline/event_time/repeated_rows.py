@@ -13,7 +13,7 @@ from operator import and_
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from signalbox.pipeline.event_time.recent_files import FileGroup, TimeRange, recent_files
 from signalbox.pipeline.event_time.rule import EventTimeRule
@@ -25,8 +25,11 @@ _NUMBER = "_number"
 
 
 def _read_group(rows: DataFrame, table: TableLocation, group: FileGroup, names: Sequence[str]) -> DataFrame:
-    in_files = StructType([rows.schema[name] for name in names if name not in group.values])
-    if isinstance(table, S3Location):
+    # Nullable, as Spark reads columns of files.
+    in_files = StructType([StructField(name, rows.schema[name].dataType) for name in names if name not in group.values])
+    if not in_files.fields:
+        frame = rows.sparkSession.range(1).select()  # the files are those of one row of partition values
+    elif isinstance(table, S3Location):
         frame = stored_rows(rows.sparkSession, table, group.files, in_files)
     else:
         frame = rows.sparkSession.read.schema(in_files).parquet(*(str(table / name) for name in group.files))

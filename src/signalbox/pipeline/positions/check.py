@@ -18,6 +18,7 @@ import pyarrow.dataset as ds
 
 from signalbox.pipeline.checkpoint_files import batch_end, planned_batches
 from signalbox.pipeline.object_store.location import S3Location, TableLocation
+from signalbox.pipeline.options import OptionError, warehouse_faults
 from signalbox.pipeline.positions.backfill_log import read_backfills
 from signalbox.pipeline.positions.lost_records import read_gaps
 from signalbox.pipeline.rejected.listing import dead_path
@@ -58,10 +59,12 @@ class TableCheck:
 
 def check_table(warehouse: TableLocation, name: str, checkpoint_location: Path | None = None) -> TableCheck:
     """Checks a table; `checkpoint_location` as in its runs. Raises StateError if there is none, or no such folder was
-    given for an object store."""
+    given for an object store, OptionError if the store's settings are wrong."""
     place = checkpoint_location or warehouse
     if isinstance(place, S3Location):
         raise StateError(f"warehouse is {place}: set --checkpoint-location to the folder that the runs were given")
+    if faults := warehouse_faults(warehouse):
+        raise OptionError(faults)
     folder = StateFolder(place, name)
     state = folder.read()
     path, dead = warehouse / name, dead_path(warehouse, name)

@@ -125,12 +125,13 @@ def maintain_table(
             f"retention is {retention_hours} hours: give at least {MIN_RETENTION_HOURS}, a batch in progress needs its "
             "files"
         )
-    if not is_table(warehouse / name):
-        problems.append(f"there is no table {name} in {warehouse}")
-    elif cluster_by:
+    is_there = is_table(warehouse / name)
+    if is_there and cluster_by:
         problems += _cluster_faults(warehouse / name, cluster_by)
     if problems:
         raise OptionError(problems)
+    if not is_there:  # a table that a pipeline may begin later
+        raise MaintenanceError(f"there is no table {name} in {warehouse}")
     done = []
     paths = [warehouse / name, warehouse / f"{name}_dead"]
     if not isinstance(warehouse, S3Location):

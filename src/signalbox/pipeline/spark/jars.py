@@ -105,13 +105,18 @@ def jar_faults(directory: Path, manifest: JarManifest) -> list[str]:
     return faults
 
 
+def pinned_jars(directory: Path | None = None) -> tuple[Path, ...]:
+    """The paths at which the pinned jars are, or would be."""
+    manifest = read_manifest()
+    folder = directory or default_jars_directory(manifest)
+    return tuple(folder / jar.file_name for jar in manifest.jars)
+
+
 def verified_jars(directory: Path | None = None) -> tuple[Path, ...] | None:
     """The paths of the pinned jars if all are present with their hashes, else None."""
     manifest = read_manifest()
     folder = directory or default_jars_directory(manifest)
-    if jar_faults(folder, manifest):
-        return None
-    return tuple(folder / jar.file_name for jar in manifest.jars)
+    return None if jar_faults(folder, manifest) else pinned_jars(folder)
 
 
 def fetch_by_maven(manifest: JarManifest, directory: Path) -> None:

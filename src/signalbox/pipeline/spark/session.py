@@ -32,7 +32,7 @@ class SessionSettings:
     """Settings that differ between sessions.
 
     `quick`: the JVM's first compiler only, for short runs. `scratch_directory`: Spark's own temporary files (None: the
-    system's). `submitted`: spark-submit started the JVM, with the master and the jars that are set here.
+    system's). `submitted`: the settings of spark-submit if it started the JVM; `master` and `jars` are its own then.
     """
 
     app_name: str = "signalbox-pipeline"
@@ -41,7 +41,7 @@ class SessionSettings:
     quick: bool = False
     jars: tuple[Path, ...] = ()
     scratch_directory: Path | None = None
-    submitted: bool = False
+    submitted: Mapping[str, str] | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -74,6 +74,9 @@ _ALWAYS = {
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
 
+# Settings of spark-submit that take precedence over ours; the others decide what is in a table.
+_OF_SUBMITTER = ("spark.ui.", "spark.local.dir", "spark.pyspark.", "spark.sql.shuffle.partitions")
+
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -97,7 +100,7 @@ def spark_settings(settings: SessionSettings, java: JavaRuntime | None) -> dict[
     """Every Spark setting of a session, as strings. `java`: the Java to start; None = a JVM runs already."""
     table = dict(_ALWAYS)
     table["spark.sql.shuffle.partitions"] = str(settings.cores)
-    table["spark.pyspark.python"] = sys.executable
+    table["spark.pyspark.python"] = sys.executable if settings.submitted is None else workers_python()
     table["spark.pyspark.driver.python"] = sys.executable
     if java is not None:
         table.update(_start_settings(settings, java))
@@ -106,8 +109,14 @@ def spark_settings(settings: SessionSettings, java: JavaRuntime | None) -> dict[
         table["spark.sql.warehouse.dir"] = str(settings.scratch_directory / "warehouse")
     if settings.jars:
         table.update(_DELTA)
+    table.update({key: value for key, value in (settings.submitted or {}).items() if key.startswith(_OF_SUBMITTER)})
     table.update(settings.extra)
     return table
+
+
+def workers_python() -> str:
+    """The Python of the workers that spark-submit's environment names, else this one."""
+    return os.environ.get("PYSPARK_PYTHON", sys.executable)
 
 
 def _start_settings(settings: SessionSettings, java: JavaRuntime) -> dict[str, str]:
@@ -128,11 +137,12 @@ def _start_settings(settings: SessionSettings, java: JavaRuntime) -> dict[str, s
 
 def build_session(settings: SessionSettings) -> SparkSession:
     """Starts Spark (or returns the session that this process has). Raises JavaNotFoundError without a Java."""
-    java = None if settings.submitted else find_java(cache_directory())
+    java = find_java(cache_directory()) if settings.submitted is None else None
     if java is not None:
         os.environ["JAVA_HOME"] = str(java.home)
     # Otherwise workers and data sources run the first python3 on PATH, which lacks our packages.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    if settings.submitted is None or "PYSPARK_PYTHON" not in os.environ:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if settings.is_local:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -144,7 +154,7 @@ def build_session(settings: SessionSettings) -> SparkSession:
         builder = builder.config(key, value)
     no_log_of_py4j()
     spark = builder.getOrCreate()
-    if settings.submitted and not settings.is_local:
+    if settings.submitted is not None and not settings.is_local:
         spark.sparkContext.addPyFile(str(write_package_zip(cache_directory())))
     _expect_the_end_of_the_jvm(spark)
     return spark

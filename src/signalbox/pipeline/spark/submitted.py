@@ -13,6 +13,8 @@ from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
 
+AT_START = ("spark.driver.", "spark.jars", "spark.master", "spark.submit.")
+"""Prefixes of settings that a JVM, or spark-submit before it, takes at its start only."""
 _LISTS_OF_JARS = ("spark.jars", "spark.repl.local.jars")
 
 
@@ -35,9 +37,9 @@ class SubmittedDriver:
         ]
         given = {entry.rpartition("/")[2] for key in _LISTS_OF_JARS for entry in self.settings.get(key, "").split(",")}
         if not {jar.name for jar in jars} <= given:
-            listed = ",".join(str(jar) for jar in jars)
             faults.append(
-                f"spark-submit was started without the jars of profile jars: add --jars {listed}, or use --profile pypi"
+                "spark-submit was started without the jars of profile jars: add --jars "
+                '"$(signalbox pipeline jars --list)", or use --profile pypi'
             )
         return faults
 

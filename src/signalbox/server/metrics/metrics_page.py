@@ -79,7 +79,8 @@ class MetricsPage:
     @property
     def url(self) -> str:
         """The page's address; empty before it is bound."""
-        return f"http://{self._host}:{self._bound_port}/metrics" if self._bound_port else ""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._bound_port}/metrics" if self._bound_port else ""
 
     def _unbound(self, error: OSError | ValueError) -> ConfigFault:
         if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):

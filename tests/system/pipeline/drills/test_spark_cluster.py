@@ -98,7 +98,7 @@ def test_spark_submit_runs_it(topics: Topics, tmp_path: Path, master: str) -> No
     table = ["tables", topic, "-b", topics.bootstrap, "--warehouse", str(tmp_path), "--schema", "n BIGINT", "--json"]
 
     wrong = submit(master, [], *table, "--profile", "jars", "--master", "local[1]")
-    assert wrong.returncode != 0
+    assert wrong.returncode == 2
     assert "--master has no effect under spark-submit" in wrong.stdout
     assert "add --jars " in wrong.stdout
     assert not (tmp_path / topic).exists()

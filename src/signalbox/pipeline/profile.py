@@ -31,8 +31,8 @@ def choose_profile(
     fetch: bool = True,
     say: Callable[[str], None] = print,
 ) -> ProfileChoice:
-    """The profile for a run. `fetch`: whether the jars are this program's to fetch. Raises JarError if `jars` is requested (or was begun with) and cannot be fetched,
-    OptionError if the requested profile cannot be used."""
+    """The profile for a run. `fetch`: whether the jars are this program's to fetch. Raises JarError if `jars` is
+    requested (or was begun with) and cannot be fetched, OptionError if the requested profile cannot be used."""
     if faults := choice_faults("profile", requested, Profile):
         raise OptionError(faults)
     if begun_with is not None and requested not in (AUTO, begun_with):

@@ -53,7 +53,7 @@ def test_a_complete_audit_trail_has_no_findings() -> None:
         (counts_of([0, 1], topic_records=5), ["2 events in the tables, 5 records in the topic"]),
         (
             counts_of([0, 1], topic_records=None),
-            ["2 events in the tables, and no run with this checkpoint location has counted the records of the topic"],
+            ["2 events in the tables, and no run with this checkpoint location has counted those of the topic"],
         ),
         (counts_of([0, 1], unread=1_000), ["1,000 records of the topic are unread"]),
         (

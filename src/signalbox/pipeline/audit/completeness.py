@@ -39,7 +39,7 @@ def _counts(completeness: Mapping[str, Any]) -> Iterator[str]:
     if not completeness["brokers"]:
         yield "the audit trail is empty: no broker has an event in the tables"
     if records is None:
-        yield f"{rows:,} events in the tables, and no run with this checkpoint location has counted the records of the topic"
+        yield f"{rows:,} events in the tables, and no run with this checkpoint location has counted those of the topic"
     elif records != rows:
         yield f"{rows:,} events in the tables, {records:,} records in the topic"
     if unread:

@@ -13,9 +13,8 @@ ROOT = Path(__file__).parents[1]
 
 def test_a_file_is_a_group_unless_its_package_is() -> None:
     assert group_of("tests/client/test_admin.py") == "tests/client/test_admin.py"
-    assert (
-        group_of("tests/pipeline/tables/test_run.py") == group_of("tests/pipeline/test_engine.py") == "tests/pipeline"
-    )
+    assert group_of("tests/pipeline/audit/test_run.py") == group_of("tests/pipeline/test_engine.py") == "tests/pipeline"
+    assert group_of("tests/pipeline/tables/test_run.py") == "tests/pipeline/tables"
 
 
 def test_what_takes_long_begins_first() -> None:

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from tools.chaos.ledger import Ledger, RecordId
+from tools.chaos.yielding_clients import yielding_producer
 
 _KEYS = 24
 _PADDING = 160  # bytes after the id, so that segments roll during a run
@@ -33,14 +34,12 @@ class SteadyProducer:
     """One client in one thread. `stop` ends the flow and waits until every sent record is acknowledged."""
 
     def __init__(self, producer_id: int, bootstrap: str, topic: str, rate: float, ledger: Ledger) -> None:
-        from confluent_kafka import Producer
-
         self._id = producer_id
         self._topic = topic
         self._rate = rate
         self._ledger = ledger
         self._padding = Random(producer_id).randbytes(_PADDING).hex()[:_PADDING].encode()
-        self._producer = Producer(
+        self._producer = yielding_producer(
             {**SETTINGS, "bootstrap.servers": bootstrap, "client.id": f"chaos-producer-{producer_id}"}
         )
         self._stopping = threading.Event()

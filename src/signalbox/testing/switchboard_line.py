@@ -6,10 +6,13 @@ import asyncio
 import socket
 import ssl
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from signalbox.testing.switchboard_relay import Relay
 from signalbox.testing.switchboard_rewrite import WireRewrite
 from signalbox.testing.wire.request_rule import LineRules
+
+if TYPE_CHECKING:
+    from signalbox.testing.switchboard_relay import Relay
 
 Target = tuple[str, int]
 
@@ -79,6 +82,9 @@ class Line:
 
     def new_relay(self) -> Relay:
         """The relay of the next connection; a line that watches its connections has another kind."""
+        # Imported here: the commands of `drill` need the names and fields of faults, which need lines, and no relay.
+        from signalbox.testing.switchboard_relay import Relay
+
         return Relay(self)
 
     async def stop_listening(self) -> None:

@@ -12,6 +12,7 @@ from tools.chaos.bank.history import BankHistory
 from tools.chaos.bank.transfer import PARTITIONS, Accounts, decode_entry
 from tools.chaos.bank.transfer_producer import TransferProducer
 from tools.chaos.group import read_to_end
+from tools.chaos.yielding_clients import yielding_consumer
 
 TOPIC = "bank"
 PRODUCERS = 5
@@ -108,9 +109,9 @@ class Bank:
         )
 
     def _group_offset(self, group: str) -> int | None:
-        from confluent_kafka import Consumer, TopicPartition
+        from confluent_kafka import TopicPartition
 
-        consumer = Consumer({**READER_SETTINGS, "bootstrap.servers": self._bootstrap, "group.id": group})
+        consumer = yielding_consumer({**READER_SETTINGS, "bootstrap.servers": self._bootstrap, "group.id": group})
         try:
             (place,) = consumer.committed([TopicPartition(TOPIC, 0)], _CALL_S)
         finally:

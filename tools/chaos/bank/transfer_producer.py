@@ -22,6 +22,7 @@ from tools.chaos.bank.history import Result, Transaction
 from tools.chaos.bank.own_producer import OwnProducer
 from tools.chaos.bank.transfer import Accounts, TransactionId, decode_entry, transfer
 from tools.chaos.load import SETTINGS
+from tools.chaos.yielding_clients import yielding_consumer, yielding_producer
 
 _TIMEOUTS_MS = (10_000, 15_000, 20_000, 30_000, 60_000)  # by producer: some end during a fault
 _CALL_S = 5.0
@@ -84,9 +85,7 @@ class TransferProducer:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        from confluent_kafka import Consumer
-
-        reader = Consumer({**READER_SETTINGS, "bootstrap.servers": self._bootstrap, "group.id": self.group})
+        reader = yielding_consumer({**READER_SETTINGS, "bootstrap.servers": self._bootstrap, "group.id": self.group})
         assign_all(reader, self._topic)
         producer = self._new_producer()
         while not self._stopping.is_set():
@@ -225,9 +224,7 @@ class TransferProducer:
         return OwnProducer(self._bootstrap, settings, f"bank-producer-{self.number}", self.group)
 
     def _confluent_producer(self) -> Any:
-        from confluent_kafka import Producer
-
-        return Producer(
+        return yielding_producer(
             {
                 **SETTINGS,
                 "bootstrap.servers": self._bootstrap,

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tools.chaos.ledger import RecordId, decode_record_id
-from tools.chaos.yielding_clients import yielding_consumer
 
 SETTINGS: dict[str, Any] = {
     "auto.offset.reset": "earliest",
@@ -29,11 +28,13 @@ class GroupMember:
     """One member in one thread. `seen` may be read while it runs."""
 
     def __init__(self, name: str, bootstrap: str, topic: str, session_timeout_ms: int = 6_000) -> None:
+        from confluent_kafka import Consumer
+
         self.name = name
         self.seen: Seen = {}
         self.contradictions: list[str] = []
         self.repeated = 0
-        self._consumer = yielding_consumer(
+        self._consumer = Consumer(
             {
                 **SETTINGS,
                 "bootstrap.servers": bootstrap,
@@ -93,9 +94,9 @@ def read_to_end(
     isolation_level: str = "read_committed",
 ) -> dict[int, list[tuple[int, Decoded]]]:
     """The same for any topic: offset and what `decode` makes of the value. TimeoutError."""
-    from confluent_kafka import KafkaError, TopicPartition
+    from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-    consumer = yielding_consumer(
+    consumer = Consumer(
         {**SETTINGS, "bootstrap.servers": bootstrap, "group.id": "chaos-check", "enable.partition.eof": True}
         | {"enable.auto.commit": False, "client.id": "chaos-check", "isolation.level": isolation_level}
     )

@@ -5,41 +5,27 @@ from __future__ import annotations
 import threading
 import time
 from random import Random
-from typing import Any
 
+from tools.chaos.clients import SETTINGS
 from tools.chaos.ledger import Ledger, RecordId
-from tools.chaos.yielding_clients import yielding_producer
 
 _KEYS = 24
 _PADDING = 160  # bytes after the id, so that segments roll during a run
 _PACE_S = 0.01
-
-SETTINGS: dict[str, Any] = {
-    "enable.idempotence": True,
-    "acks": "all",
-    "linger.ms": 5,
-    "delivery.timeout.ms": 600_000,
-    "request.timeout.ms": 5_000,
-    "retry.backoff.ms": 50,
-    "retry.backoff.max.ms": 300,
-    "reconnect.backoff.ms": 50,
-    "reconnect.backoff.max.ms": 500,
-    "socket.connection.setup.timeout.ms": 3_000,
-    "topic.metadata.refresh.interval.ms": 5_000,
-    "log_level": 2,
-}
 
 
 class SteadyProducer:
     """One client in one thread. `stop` ends the flow and waits until every sent record is acknowledged."""
 
     def __init__(self, producer_id: int, bootstrap: str, topic: str, rate: float, ledger: Ledger) -> None:
+        from confluent_kafka import Producer
+
         self._id = producer_id
         self._topic = topic
         self._rate = rate
         self._ledger = ledger
         self._padding = Random(producer_id).randbytes(_PADDING).hex()[:_PADDING].encode()
-        self._producer = yielding_producer(
+        self._producer = Producer(
             {**SETTINGS, "bootstrap.servers": bootstrap, "client.id": f"chaos-producer-{producer_id}"}
         )
         self._stopping = threading.Event()

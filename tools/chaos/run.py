@@ -23,6 +23,7 @@ from tools.chaos.changes.caller import LOGIN_SETTINGS, USER
 from tools.chaos.changes.final_check import check_until_consistent
 from tools.chaos.changes.kinds import all_kinds
 from tools.chaos.changes.load import SteadyChanger
+from tools.chaos.clients import made_yielding
 from tools.chaos.destroyed_topics import DestroyedTopic, check_destroyed
 from tools.chaos.faults.descriptor_fault import descriptor_faults
 from tools.chaos.faults.destroyed_copies import PARTITIONS as DESTROYED_PARTITIONS
@@ -128,9 +129,13 @@ class Run:
 
     def _under_load(self, cluster: ProcessCluster, store: Store, network: Network) -> None:
         bootstrap = cluster.bootstrap()
-        members = [GroupMember(f"chaos-member-{number}", bootstrap, TOPIC) for number in range(MEMBERS)]
+        members = made_yielding(
+            lambda: [GroupMember(f"chaos-member-{number}", bootstrap, TOPIC) for number in range(MEMBERS)]
+        )
         rate = MIN_RATE * 2 / PRODUCERS
-        producers = [SteadyProducer(number, bootstrap, TOPIC, rate, self._ledger) for number in range(PRODUCERS)]
+        producers = made_yielding(
+            lambda: [SteadyProducer(number, bootstrap, TOPIC, rate, self._ledger) for number in range(PRODUCERS)]
+        )
         addresses = [broker.address("LOGIN") for broker in cluster.brokers.values()]
         changers = [
             SteadyChanger(number, kind, lambda: addresses, self._report.seed)

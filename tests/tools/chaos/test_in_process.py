@@ -17,9 +17,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tools.chaos.clients import SETTINGS
 from tools.chaos.group import read_everything
 from tools.chaos.ledger import Ledger, RecordId
-from tools.chaos.load import SETTINGS
 from tools.chaos.record_check import check_records
 from tools.chaos.replicas import compare_replicas
 

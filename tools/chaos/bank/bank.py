@@ -12,7 +12,6 @@ from tools.chaos.bank.history import BankHistory
 from tools.chaos.bank.transfer import PARTITIONS, Accounts, decode_entry
 from tools.chaos.bank.transfer_producer import TransferProducer
 from tools.chaos.group import read_to_end
-from tools.chaos.yielding_clients import yielding_consumer
 
 TOPIC = "bank"
 PRODUCERS = 5
@@ -74,6 +73,10 @@ class Bank:
             producer.stop()
         for producer in self._producers:
             if producer.wait(max(0.0, deadline - time.monotonic())):
+                if producer.failure is not None:
+                    self.violations.append(
+                        f"bank: producer {producer.number} ended with {producer.failure!r}: {producer.state}"
+                    )
                 continue
             if producer.is_stuck_in_client and timeout_s > 0:
                 producer.settle()
@@ -109,9 +112,9 @@ class Bank:
         )
 
     def _group_offset(self, group: str) -> int | None:
-        from confluent_kafka import TopicPartition
+        from confluent_kafka import Consumer, TopicPartition
 
-        consumer = yielding_consumer({**READER_SETTINGS, "bootstrap.servers": self._bootstrap, "group.id": group})
+        consumer = Consumer({**READER_SETTINGS, "bootstrap.servers": self._bootstrap, "group.id": group})
         try:
             (place,) = consumer.committed([TopicPartition(TOPIC, 0)], _CALL_S)
         finally:

@@ -9,8 +9,8 @@ from typing import Any
 
 from tools.chaos.bank.history import Reading
 from tools.chaos.bank.transfer import PARTITIONS, decode_entry
+from tools.chaos.clients import made_yielding
 from tools.chaos.group import SETTINGS
-from tools.chaos.yielding_clients import yielding_consumer
 
 READER_SETTINGS: dict[str, Any] = {**SETTINGS, "enable.auto.commit": False, "auto.offset.reset": "error"}
 """A reader that loses its place reports an error: it must not begin again in silence."""
@@ -29,16 +29,16 @@ class BankReader:
     """One consumer in one thread. `reading` may be read when it has ended."""
 
     def __init__(self, bootstrap: str, topic: str, isolation_level: str) -> None:
+        from confluent_kafka import Consumer
+
         self.reading = Reading(f"the {isolation_level} reader", isolation_level == "read_committed")
         self.errors: list[str] = []
-        self._consumer = yielding_consumer(
-            {
-                **READER_SETTINGS,
-                "bootstrap.servers": bootstrap,
-                "group.id": f"bank-{isolation_level}",
-                "isolation.level": isolation_level,
-            }
-        )
+        settings = READER_SETTINGS | {
+            "bootstrap.servers": bootstrap,
+            "group.id": f"bank-{isolation_level}",
+            "isolation.level": isolation_level,
+        }
+        self._consumer = made_yielding(lambda: Consumer(settings))
         assign_all(self._consumer, topic)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=self.reading.name, daemon=True)

@@ -21,8 +21,7 @@ from tools.chaos.bank.bank_reader import READER_SETTINGS, assign_all
 from tools.chaos.bank.history import Result, Transaction
 from tools.chaos.bank.own_producer import OwnProducer
 from tools.chaos.bank.transfer import Accounts, TransactionId, decode_entry, transfer
-from tools.chaos.load import SETTINGS
-from tools.chaos.yielding_clients import yielding_consumer, yielding_producer
+from tools.chaos.clients import SETTINGS, made_yielding
 
 _TIMEOUTS_MS = (10_000, 15_000, 20_000, 30_000, 60_000)  # by producer: some end during a fault
 _CALL_S = 5.0
@@ -49,7 +48,8 @@ class TransferProducer:
         self._random = Random(f"{seed} bank producer {number}")
         self._waits_for = "its first call"
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"bank producer {number}", daemon=True)
+        self.failure: Exception | None = None
+        self._thread = threading.Thread(target=self._transfer_on, name=f"bank producer {number}", daemon=True)
 
     @property
     def group(self) -> str:
@@ -80,12 +80,23 @@ class TransferProducer:
         self._stopping.set()
 
     def wait(self, timeout_s: float) -> bool:
-        """True if the transfer that was under way is settled, and the thread has ended, in that time."""
+        """True if the thread has ended in that time: the transfer that was under way is settled, or `failure` is what
+        ended it."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
+    def _transfer_on(self) -> None:
+        try:
+            self._run()
+        except Exception as error:
+            self.failure = error
+            raise
+
     def _run(self) -> None:
-        reader = yielding_consumer({**READER_SETTINGS, "bootstrap.servers": self._bootstrap, "group.id": self.group})
+        from confluent_kafka import Consumer
+
+        settings = {**READER_SETTINGS, "bootstrap.servers": self._bootstrap, "group.id": self.group}
+        reader = made_yielding(lambda: Consumer(settings))
         assign_all(reader, self._topic)
         producer = self._new_producer()
         while not self._stopping.is_set():
@@ -224,14 +235,14 @@ class TransferProducer:
         return OwnProducer(self._bootstrap, settings, f"bank-producer-{self.number}", self.group)
 
     def _confluent_producer(self) -> Any:
-        return yielding_producer(
-            {
-                **SETTINGS,
-                "bootstrap.servers": self._bootstrap,
-                "client.id": f"bank-producer-{self.number}",
-                "transactional.id": f"transfers-{self.number}",
-                "transaction.timeout.ms": self._timeout_ms,
-                "delivery.timeout.ms": self._timeout_ms,
-            },
-            logger=_SILENT,
-        )
+        from confluent_kafka import Producer
+
+        settings = {
+            **SETTINGS,
+            "bootstrap.servers": self._bootstrap,
+            "client.id": f"bank-producer-{self.number}",
+            "transactional.id": f"transfers-{self.number}",
+            "transaction.timeout.ms": self._timeout_ms,
+            "delivery.timeout.ms": self._timeout_ms,
+        }
+        return made_yielding(lambda: Producer(settings, logger=_SILENT))

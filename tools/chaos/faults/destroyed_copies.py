@@ -17,12 +17,12 @@ from typing import Any
 from signalbox.common.ids import TopicPartition
 from signalbox.storage.files.checkpoint_file import read_offsets
 from signalbox.storage.files.file_names import HIGH_WATERMARK_FILE
+from tools.chaos.clients import SETTINGS
 from tools.chaos.destroyed_topics import TOPIC_PREFIX, DestroyedTopic
 from tools.chaos.faults.directory_faults import truncate
 from tools.chaos.faults.injector import Act, ClusterUnhealthy
 from tools.chaos.faults.power import Power
 from tools.chaos.ledger import RecordId
-from tools.chaos.load import SETTINGS
 from tools.chaos.plan import Kind
 from tools.chaos.still_topics import StillTopics
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
-from tools.chaos.yielding_clients import yielding_consumer, yielding_producer
+from confluent_kafka import Consumer, Producer
+from tools.chaos.clients import made_yielding
 
 from tests.waiting import until
 
@@ -14,13 +16,18 @@ _NO_BROKER = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}
 
 def _policies() -> dict[int, int]:
     """The scheduling policy of each of librdkafka's threads in this process, by thread id."""
-    names = {int(each.name): (each / "comm").read_text() for each in Path("/proc/self/task").iterdir()}
-    return {thread: os.sched_getscheduler(thread) for thread, name in names.items() if name.startswith("rdk:")}
+    found = {}
+    for each in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # the thread has ended
+            if (each / "comm").read_text().startswith("rdk:"):
+                found[int(each.name)] = os.sched_getscheduler(int(each.name))
+    return found
 
 
 def test_threads_of_a_client_run_when_no_broker_can() -> None:
     before = _policies()
-    consumer, producer = yielding_consumer({**_NO_BROKER, "group.id": "any"}), yielding_producer(_NO_BROKER)
+    consumer = made_yielding(lambda: Consumer({**_NO_BROKER, "group.id": "any"}))
+    producer = made_yielding(lambda: Producer(_NO_BROKER))
 
     def made() -> dict[int, int]:
         return {thread: policy for thread, policy in _policies().items() if thread not in before}

@@ -1,0 +1,40 @@
+"""librdkafka's clients of a run: their settings, and threads that leave the processor to the brokers.
+
+While requests wait for a broker, threads of librdkafka 2.16 poll their sockets without a pause: 60 % of a core each, up
+to 180 % of two cores in a whole run; each broker got 5 %, and lost its session. With Linux' policy SCHED_IDLE they run
+when no broker can. A policy belongs to a thread, and threads that it starts have the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+SETTINGS: dict[str, Any] = {
+    "enable.idempotence": True,
+    "acks": "all",
+    "linger.ms": 5,
+    "delivery.timeout.ms": 600_000,
+    "request.timeout.ms": 5_000,
+    "retry.backoff.ms": 50,
+    "retry.backoff.max.ms": 300,
+    "reconnect.backoff.ms": 50,
+    "reconnect.backoff.max.ms": 500,
+    "socket.connection.setup.timeout.ms": 3_000,
+    "topic.metadata.refresh.interval.ms": 5_000,
+    "log_level": 2,
+}
+
+
+def made_yielding(make: Callable[[], T]) -> T:
+    """What `make` returns, a client or several; the threads of librdkafka that it starts yield to all others."""
+    with ThreadPoolExecutor(1, initializer=_yield_to_brokers) as pool:
+        return pool.submit(make).result()
+
+
+def _yield_to_brokers() -> None:
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # 0 is the calling thread

@@ -6,12 +6,13 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from signalbox.testing.node_process import InterpreterProcess, NodeProcess, StartNode, start_interpreter
+from signalbox.testing.node_process import NodeProcess, StartNode, run_to_the_end, start_interpreter
 from tests.testing.fork_server import ForkServer
 
 _FORKED = ForkServer().start
@@ -85,16 +86,28 @@ def test_a_module_that_is_missing_is_in_the_log(start: StartNode, tmp_path: Path
     assert "No module named tests.testing.no_such_program" in (tmp_path / "log").read_text()
 
 
-def test_no_interpreter_is_left_if_a_signal_ends_its_start(tmp_path: Path) -> None:
-    started: list[int] = []
+def test_work_is_done_to_its_end_although_a_signal_arrives(tmp_path: Path) -> None:
+    """A process is held by then, whatever the handler of SIGTERM raises."""
+    held: list[NodeProcess] = []
 
-    class Interrupted(InterpreterProcess):
-        def _execute_child(self, *arguments: Any) -> None:
-            super()._execute_child(*arguments)  # type: ignore[misc]
-            started.append(self.pid)
-            raise SystemExit(143)  # as a handler of SIGTERM does, which runs between any two lines
+    def start_while_a_signal_arrives() -> None:
+        process = started(start_interpreter, tmp_path, "waits")
+        os.kill(os.getpid(), signal.SIGTERM)
+        held.append(process)
 
-    with (tmp_path / "log").open("ab") as log, pytest.raises(SystemExit):
-        Interrupted(["tests.testing.node_program"], log)
-    with pytest.raises(ProcessLookupError):
-        os.kill(started[0], 0)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        with pytest.raises(SystemExit):
+            run_to_the_end(start_while_a_signal_arrives)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    held[0].kill()
+    assert held[0].wait(60) == -signal.SIGKILL
+
+
+def test_an_error_of_the_work_is_raised() -> None:
+    def fail() -> None:
+        raise OSError("no such program")
+
+    with pytest.raises(OSError, match="no such program"):
+        run_to_the_end(fail)

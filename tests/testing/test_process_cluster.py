@@ -3,13 +3,17 @@ ports."""
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 import pytest
 
-from signalbox.testing.node_process import start_interpreter
+from signalbox.testing.node_process import NodeProcess, start_interpreter
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster, _with_ports
 from tests.testing.fork_server import ForkServer
 
@@ -89,6 +93,26 @@ def test_a_broker_that_does_not_start_shows_its_log(tmp_path: Path) -> None:
         cluster.start()
     assert not any(broker.running for broker in cluster.brokers.values())
     assert ProcessCluster(tmp_path / "never", 1).brokers[1].tail() == "(no log)"
+
+
+def test_a_broker_that_is_being_started_when_a_signal_arrives_is_stopped(tmp_path: Path) -> None:
+    begun: list[NodeProcess] = []
+
+    def start_while_a_signal_arrives(arguments: Sequence[str], log: IO[bytes]) -> NodeProcess:
+        begun.append(start_interpreter(arguments, log))
+        os.kill(os.getpid(), signal.SIGTERM)
+        return begun[-1]
+
+    class Interrupted(ProcessCluster):
+        start_node = staticmethod(start_while_a_signal_arrives)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        with pytest.raises(SystemExit):
+            Interrupted(tmp_path, 1).start()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert begun[0].poll() == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(

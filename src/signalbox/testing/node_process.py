@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Protocol
 
 
@@ -33,23 +34,17 @@ class StartNode(Protocol):
 
 
 class InterpreterProcess(subprocess.Popen[bytes]):
-    """A child process. None is left behind if a signal handler raises an exception while it is being started."""
+    """A child process."""
 
     def __init__(self, arguments: Sequence[str], log: IO[bytes]) -> None:
-        try:
-            super().__init__(
-                [sys.executable, "-m", *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-                start_new_session=True,
-            )
-        except BaseException:
-            if getattr(self, "pid", None) is not None:
-                self.kill()
-                self.wait()
-            raise
+        super().__init__(
+            [sys.executable, "-m", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            start_new_session=True,
+        )
 
     def wait_stopped(self) -> None:
         """Returns when the process has stopped or ended: a signal takes a moment."""
@@ -59,3 +54,12 @@ class InterpreterProcess(subprocess.Popen[bytes]):
 def start_interpreter(arguments: Sequence[str], log: IO[bytes]) -> NodeProcess:
     """A `StartNode`: a new interpreter, which imports the node's modules first."""
     return InterpreterProcess(arguments, log)
+
+
+def run_to_the_end(work: Callable[[], None]) -> None:
+    """Runs `work` in a thread, where an exception of a signal's handler cannot end it: handlers run in the main thread.
+    That one waits, and raises the exception afterwards. Otherwise a signal that arrives while a process is started
+    leaves one that no object holds: a start takes milliseconds, and the handler runs before its result is kept.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()

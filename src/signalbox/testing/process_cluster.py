@@ -16,6 +16,7 @@ import subprocess
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import IO, Any, ClassVar, Self
@@ -25,7 +26,7 @@ from signalbox.testing.broker_logins import BrokerLogins, speaks_securely
 from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.generated_file import is_kept, write_generated
 from signalbox.testing.known_brokers import brokers_not_known
-from signalbox.testing.node_process import NodeProcess, StartNode, start_interpreter
+from signalbox.testing.node_process import NodeProcess, StartNode, run_to_the_end, start_interpreter
 
 FIRST_CONTROLLER_ID = 101
 READY_TIMEOUT_S = 60.0
@@ -328,9 +329,13 @@ class ProcessCluster:
     def _spawn(self, broker: BrokerProcess) -> IO[bytes]:
         with open(broker.log_file, "ab", opener=_private) as log:
             _lock(log, broker)
-            broker.process = self.start_node([self._module, str(broker.properties_file)], log)
+            run_to_the_end(partial(self._start_process, broker, log))
+        assert broker.process is not None
         assert broker.process.stdout is not None
         return broker.process.stdout
+
+    def _start_process(self, broker: BrokerProcess, log: IO[bytes]) -> None:
+        broker.process = self.start_node([self._module, str(broker.properties_file)], log)
 
     def _await_each_other(self) -> None:
         pages = {node_id: str(broker.ready["metrics"]) for node_id, broker in self.brokers.items()}

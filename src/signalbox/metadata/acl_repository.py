@@ -26,6 +26,7 @@ from signalbox.metadata.entries.acl_entries import (
 )
 from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.layout import ACL_CHANGES, EXTENDED_ACL_CHANGES, create_roots
+from signalbox.metadata.store.concurrent_reads import read_all
 from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
 from signalbox.security.acl import ResourcePattern
 from signalbox.security.acl_view import AclIndex
@@ -82,7 +83,7 @@ class AclRepository:
         if len(wanted) > _MOST_READ_SINGLY:
             await self._load_all()
             return
-        entries = await asyncio.gather(*(self._store.read(acl_path(pattern)) for pattern in wanted))
+        entries = await read_all(self._store, map(acl_path, wanted))
         await self._take(dict(zip(wanted, entries, strict=True)))
 
     async def _load_all(self) -> None:

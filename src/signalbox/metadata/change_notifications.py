@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 from signalbox.common.clock import Clock
 from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.rereading import Rereading
+from signalbox.metadata.store.concurrent_reads import read_all
 from signalbox.metadata.store.port import CommitRejected, Delete, Entry, MetadataStore, StoreFull
 
 log = logging.getLogger(__name__)
@@ -102,7 +103,7 @@ class ChangeNotifications(Generic[Subject]):
         if len(paths) > _READ_ONE_BY_ONE:
             tree = await self._store.read_tree(self._following.folder)
             return {path: tree[path] for path in paths if path in tree}
-        entries = zip(paths, await asyncio.gather(*map(self._store.read, paths)), strict=True)
+        entries = zip(paths, await read_all(self._store, paths), strict=True)
         return {path: entry for path, entry in entries if entry is not None}
 
     async def _remove_old(self, paths: list[str]) -> None:

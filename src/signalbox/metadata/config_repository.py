@@ -12,13 +12,13 @@ from signalbox.metadata.change_notifications import ChangeNotifications, Followi
 from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.entries.entity_config import Configs, decode_config_change, decode_configs
 from signalbox.metadata.layout import CONFIG, CONFIG_CHANGES, DEFAULT_ENTITY
+from signalbox.metadata.store.concurrent_reads import read_all
 from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
 
 log = logging.getLogger(__name__)
 
 ConfigListener = Callable[[str, Configs], None]
 _NOTHING: Configs = {}
-_READS_AT_ONCE = 100
 
 
 class ConfigRepository:
@@ -86,12 +86,9 @@ class ConfigRepository:
         return lambda: self._listeners.remove(listener)
 
     async def _load(self, entity_paths: Iterable[str]) -> None:
-        wanted = [(entity_path, f"{CONFIG}/{entity_path}") for entity_path in entity_paths]
-        for start in range(0, len(wanted), _READS_AT_ONCE):
-            part = wanted[start : start + _READS_AT_ONCE]
-            entries = await asyncio.gather(*(self._store.read(path) for _, path in part))
-            for (entity_path, path), entry in zip(part, entries, strict=True):
-                self._apply(entity_path, path, entry, notified=True)
+        wanted = {f"{CONFIG}/{entity_path}": entity_path for entity_path in entity_paths}
+        for (path, entity_path), entry in zip(wanted.items(), await read_all(self._store, wanted), strict=True):
+            self._apply(entity_path, path, entry, notified=True)
 
     async def _load_all(self) -> None:
         found = await self._store.read_tree(CONFIG)

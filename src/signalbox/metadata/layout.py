@@ -7,11 +7,11 @@ Unknown entries are those that the layout does not have.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from signalbox.common.ids import TopicPartition
+from signalbox.metadata.store.concurrent_reads import read_all
 from signalbox.metadata.store.port import Create, Entry, KeyExists, MetadataStore, Operation
 
 CLUSTER_ID = "/cluster/id"
@@ -158,7 +158,7 @@ async def create_roots(store: MetadataStore, roots: Sequence[str] = ROOTS) -> No
 
 
 async def _missing(store: MetadataStore, roots: Sequence[str]) -> list[Operation]:
-    entries = await asyncio.gather(*(store.read(path) for path in roots))
+    entries = await read_all(store, roots)
     return [Create(path) for path, entry in zip(roots, entries, strict=True) if entry is None]
 
 

@@ -5,7 +5,6 @@ Each change makes a new mapping by token id; listeners also get the ids of the t
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -17,6 +16,7 @@ from signalbox.metadata.change_notifications import ChangeNotifications, Followi
 from signalbox.metadata.entries.corrupt_entries import CorruptEntries, EntryKind
 from signalbox.metadata.entries.delegation_token import TOKEN_FOLDERS, decode_token, decode_token_change
 from signalbox.metadata.layout import DELEGATION_TOKENS, TOKEN_CHANGES, create_roots, token_path
+from signalbox.metadata.store.concurrent_reads import read_all
 from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
 from signalbox.security.delegation_token import DelegationToken
 
@@ -67,7 +67,7 @@ class TokenRepository:
         if len(wanted) > _MOST_READ_SINGLY:
             await self._load_all()
             return
-        entries = await asyncio.gather(*(self._store.read(token_path(token_id)) for token_id in wanted))
+        entries = await read_all(self._store, map(token_path, wanted))
         await self._take(dict(zip(wanted, entries, strict=True)))
 
     async def _load_all(self) -> None:

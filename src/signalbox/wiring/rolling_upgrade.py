@@ -17,7 +17,8 @@ from signalbox.common.inter_broker_protocol import (
 )
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.controller.direct_writes.broker_below_gate import DirectTopicWriter, DirectWriter, RealController
-from signalbox.controller.direct_writes.direct_metadata_writer import DIRECT_CHANGES, DirectMetadataWriter, Patience
+from signalbox.controller.direct_writes.direct_changes import DIRECT_CHANGES
+from signalbox.controller.direct_writes.direct_metadata_writer import DirectMetadataWriter, Patience
 from signalbox.protocol.api_table import ApiKey
 from signalbox.wiring.controller_components import controller_inputs
 from signalbox.wiring.node_context import NodeContext

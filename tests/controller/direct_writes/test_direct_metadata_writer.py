@@ -9,97 +9,38 @@ from typing import Any
 
 import pytest
 
-from signalbox.common.clock import ManualClock, SystemClock
-from signalbox.controller.decision import Inputs
-from signalbox.controller.direct_writes.direct_metadata_writer import DIRECT_CHANGES, DirectMetadataWriter, Patience
-from signalbox.controller.dispatch import DECISIONS
+from signalbox.common.clock import ManualClock
+from signalbox.controller.direct_writes.direct_metadata_writer import DirectMetadataWriter, Patience
 from signalbox.controller.entities.token_control import TokenRequest
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.acl_entries import ACL_FOLDERS
 from signalbox.metadata.entries.delegation_token import TOKEN_FOLDERS
 from signalbox.metadata.layout import CONTROLLER_EPOCH, SHARED_CHANGES, create_roots, topic_path
 from signalbox.metadata.store.port import Write
-from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
-from signalbox.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
-from signalbox.protocol.messages.create_acls import CreateAclsRequest
 from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
-from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from signalbox.security.acl import AclOperation, AclPermission, PatternType, ResourceType
 from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.principal import KafkaPrincipal
-from tests.controller.cluster import ControllerNode, Scenario, create, inputs, start_three, stop
+from tests.controller.cluster import Scenario, create, inputs, start_three, stop
 from tests.controller.contexts import make_context
+from tests.controller.direct_writes.changes import (
+    BROKER,
+    TOPIC,
+    allowing,
+    codes,
+    direct_metadata_writer,
+    knows,
+    quota,
+    setting,
+)
 from tests.metadata.store.worlds import fill, make_room
 
 pytestmark = pytest.mark.spec("F17")
-TOPIC, BROKER = 2, 4
-
-
-def direct_metadata_writer(
-    node: ControllerNode, timeout_ms: int = 10_000, given: Inputs | None = None
-) -> DirectMetadataWriter:
-    patience = Patience(SystemClock(), timeout_ms, lambda: asyncio.sleep(0))
-    return DirectMetadataWriter(node.node_id, node.store, given or inputs(), node.cache, patience)
-
-
-def setting(kind: int, name: str, **values: str) -> IncrementalAlterConfigsRequest:
-    config, resource = (
-        IncrementalAlterConfigsRequest.AlterableConfig,
-        IncrementalAlterConfigsRequest.AlterConfigsResource,
-    )
-    configs = [config(name=key.replace("__", "."), config_operation=0, value=value) for key, value in values.items()]
-    return IncrementalAlterConfigsRequest(resources=[resource(resource_type=kind, resource_name=name, configs=configs)])
-
-
-def allowing(*principals: str) -> CreateAclsRequest:
-    return CreateAclsRequest(
-        creations=[
-            CreateAclsRequest.AclCreation(
-                resource_type=ResourceType.TOPIC,
-                resource_name="t",
-                resource_pattern_type=PatternType.LITERAL,
-                principal=principal,
-                host="*",
-                operation=AclOperation.READ,
-                permission_type=AclPermission.ALLOW,
-            )
-            for principal in principals
-        ]
-    )
-
-
-def quota(user: str, rate: float) -> AlterClientQuotasRequest:
-    made = AlterClientQuotasRequest
-    entity = [made.EntityData(entity_type="user", entity_name=user)]
-    return made(entries=[made.EntryData(entity=entity, ops=[made.OpData(key="producer_byte_rate", value=rate)])])
-
-
-def codes(answer: Any) -> list[Error]:
-    [rows] = [getattr(answer, name) for name in ("responses", "results", "entries", "topics") if hasattr(answer, name)]
-    return [Error.of(row.error_code) for row in rows]
-
-
-def knows(node: ControllerNode, entity_path: str, **values: str) -> Callable[[], bool]:
-    """Whether the controller's context has these configs."""
-    wanted = {key.replace("__", "."): value for key, value in values.items()}
-
-    def look() -> bool:
-        context = node.controller.context
-        return context is not None and wanted.items() <= context.configs.get(entity_path, {}).items()
-
-    return look
-
-
-def test_every_row_is_an_api_that_the_controller_decides_and_that_is_forwarded_above() -> None:
-    assert set(DIRECT_CHANGES) <= set(DECISIONS)
-    assert all(API_TABLE[key].forwardable for key in DIRECT_CHANGES)
-    # Only the controller creates topics, except those that brokers create automatically.
-    assert [key for key, row in DIRECT_CHANGES.items() if not row.for_clients] == [ApiKey.CREATE_TOPICS]
 
 
 def test_the_controller_observes_changes_of_other_brokers_and_does_not_overwrite_them(

@@ -104,7 +104,8 @@ def test_an_end_that_is_repeated_changes_nothing(broker: ProcessCluster, wire: W
     assert producer.end(committed=True) is Error.NONE
     until(lambda: is_stable(wire, "ends"), "the commit")
     end = end_offsets(wire, "ends", [0], stable=True)
-    assert producer.end(committed=True) is Error.NONE
+    # Readers see the marker a moment before the coordinator ends the transaction.
+    until(lambda: producer.end(committed=True) is Error.NONE, "the end of the transaction")
     assert producer.end(committed=False) is Error.INVALID_TXN_STATE
     assert end_offsets(wire, "ends", [0], stable=False) == end
 

@@ -3,6 +3,7 @@ writes (decision 0021). Everything that only a broker below the gate needs, and 
 
 - `broker_below_gate.py`: what the request handlers of a broker below the gate use instead of the controller
 - `direct_metadata_writer.py`: a change that a broker stores itself, by the same decisions as the controller's
+- `direct_changes.py`: the table of these changes, and what each decision reads
 - `metadata_change_log.py`: the entry that orders the commits of all writers, and these commits
 - `shared_metadata.py`, `external_update.py`: how the active controller reads the writes of brokers and applies them
 

@@ -7,29 +7,29 @@ session has ended. The second of two writers reads and decides again. Brokers ge
 notifications. The rest (leaders for a new topic, elections) is done by the controller, which reads what was changed
 (`shared_metadata.py`).
 
-`DIRECT_CHANGES` lists these APIs and what each decision reads: a new one is one row.
+`direct_changes.py` lists these APIs and what each decision reads.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from signalbox.common.clock import Clock
 from signalbox.controller.decision import Decision, Inputs
+from signalbox.controller.direct_writes.direct_changes import DIRECT_CHANGES
 from signalbox.controller.direct_writes.metadata_change_log import commit_shared, read_change_log, shared_paths
 from signalbox.controller.dispatch import DECISIONS
 from signalbox.controller.error_responses import reject
 from signalbox.controller.records import AclsSet, ConfigsSet, TokenRemoved, TokenSet, TopicCreated
 from signalbox.controller.replay import replay
 from signalbox.controller.store.loading import load_part
-from signalbox.controller.topics.topic_name import reject_topic_name
 from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.entries.acl_entries import ROOT_OF
 from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.store.concurrent_reads import both
 from signalbox.metadata.store.port import (
     BadOperation,
     CommitRejected,
@@ -41,7 +41,6 @@ from signalbox.metadata.store.port import (
     in_commits,
 )
 from signalbox.protocol.api_table import ApiKey
-from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 
@@ -49,67 +48,6 @@ log = logging.getLogger(__name__)
 
 # Only the controller stores leaders, replicas and processes: other records of a decision are dropped.
 _STORED_BY_BROKERS = (ConfigsSet, AclsSet, TokenSet, TokenRemoved, TopicCreated)
-
-
-@dataclass(frozen=True, slots=True)
-class DirectChange:
-    """`looks_at`: subtrees of the store that hold everything a decision on a request needs. `for_clients`: whether any
-    broker accepts the request from clients; otherwise only a broker itself makes the change."""
-
-    looks_at: Callable[[Any], Iterator[str]]
-    for_clients: bool = True
-
-
-def _resources(request: Any) -> Iterator[str]:
-    """For AlterConfigs and IncrementalAlterConfigs."""
-    for each in request.resources:
-        name = each.resource_name
-        if each.resource_type == ConfigResourceType.TOPIC and not reject_topic_name(name):
-            yield layout.topic_path(name)
-            yield f"{layout.CONFIG}/topics/{name}"
-    if any(each.resource_type == ConfigResourceType.BROKER for each in request.resources):
-        yield f"{layout.CONFIG}/brokers"
-        yield layout.BROKER_IDS
-
-
-def _acls(request: Any) -> Iterator[str]:
-    yield from ROOT_OF.values()
-
-
-def _quotas(request: Any) -> Iterator[str]:
-    for kind in ("users", "clients", "ips"):
-        yield f"{layout.CONFIG}/{kind}"
-
-
-def _users(request: Any) -> Iterator[str]:
-    yield f"{layout.CONFIG}/users"
-
-
-def _tokens(request: Any) -> Iterator[str]:
-    yield layout.DELEGATION_TOKENS
-
-
-def _new_topics(request: Any) -> Iterator[str]:
-    """For CreateTopics: brokers and their configs for the placement, and entries left of a topic of that name."""
-    yield layout.BROKER_IDS
-    yield f"{layout.CONFIG}/brokers"
-    for topic in request.topics:
-        if not reject_topic_name(topic.name):
-            yield f"{layout.CONFIG}/topics/{topic.name}"
-
-
-DIRECT_CHANGES: dict[ApiKey, DirectChange] = {
-    ApiKey.ALTER_CONFIGS: DirectChange(_resources),
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: DirectChange(_resources),
-    ApiKey.CREATE_ACLS: DirectChange(_acls),
-    ApiKey.DELETE_ACLS: DirectChange(_acls),
-    ApiKey.ALTER_CLIENT_QUOTAS: DirectChange(_quotas),
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: DirectChange(_users),
-    ApiKey.CREATE_DELEGATION_TOKEN: DirectChange(_tokens),
-    ApiKey.RENEW_DELEGATION_TOKEN: DirectChange(_tokens),
-    ApiKey.EXPIRE_DELEGATION_TOKEN: DirectChange(_tokens),
-    ApiKey.CREATE_TOPICS: DirectChange(_new_topics, for_clients=False),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +98,10 @@ class DirectMetadataWriter:
     async def _try(self, key: ApiKey, request: Any) -> Decision:
         """Read, decide, store."""
         store = self._store
-        epoch = await store.read(layout.CONTROLLER_EPOCH)
+        epoch, shared = await both(store.read(layout.CONTROLLER_EPOCH), read_change_log(store))
         if epoch is None:
             raise StoreError("there has been no controller yet")
         fence = Fence(layout.CONTROLLER_EPOCH, epoch.version)
-        shared = await read_change_log(store)
         part = await load_part(store, self._node_id, DIRECT_CHANGES[key].looks_at(request))
         decision = DECISIONS[key](part, self._inputs, request)
         records = [record for record in decision.records if isinstance(record, _STORED_BY_BROKERS)]

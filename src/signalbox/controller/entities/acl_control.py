@@ -97,6 +97,11 @@ def _patterns(acl_filter: AclFilter, acls: Mapping[ResourcePattern, StoredAcls])
     return [pattern for pattern in acls if acl_filter.matches_pattern(pattern)]
 
 
+def valid_patterns(request: CreateAclsRequest) -> set[ResourcePattern]:
+    """The patterns of the ACLs that are created; those of rejected ones are left out."""
+    return {binding.pattern for binding in map(_binding, request.creations) if _problem(binding) is None}
+
+
 def _binding(creation: Any) -> AclBinding:
     return AclBinding(
         ResourcePattern(

@@ -35,6 +35,7 @@ from signalbox.metadata.entries.feature_levels import NO_FEATURES, FinalizedFeat
 from signalbox.metadata.entries.producer_id_block import UNREADABLE, ProducerIdBlock, decode_producer_id_block
 from signalbox.metadata.entries.registration import registration_at
 from signalbox.metadata.entries.topic_assignment import TopicAssignment
+from signalbox.metadata.store.concurrent_reads import both, children_of, read_trees
 from signalbox.metadata.store.port import Entry, MetadataStore
 from signalbox.security.acl import ResourcePattern
 from signalbox.security.delegation_token import DelegationToken
@@ -145,8 +146,9 @@ def _topics(
 async def load_part(store: MetadataStore, controller_id: int, paths: Iterable[str]) -> ControllerContext:
     """The entries at and below these paths: enough for a decision that reads nothing else. It has the names of all
     topics, and nothing else of topics that `paths` do not name."""
-    tree = await read_trees(store, paths)
-    names = await store.children(layout.TOPICS)
+    tree, (names, marked) = await both(
+        read_trees(store, paths), children_of(store, layout.TOPICS, layout.DELETE_TOPICS)
+    )
     corrupt = CorruptEntries()
     return ControllerContext(
         controller_id=controller_id,
@@ -157,16 +159,8 @@ async def load_part(store: MetadataStore, controller_id: int, paths: Iterable[st
         configs=_configs(tree, corrupt),
         acls=_acls(tree, corrupt),
         tokens=_tokens(tree, corrupt),
-        deleting=dict.fromkeys(await store.children(layout.DELETE_TOPICS), frozenset()),
+        deleting=dict.fromkeys(marked, frozenset()),
     )
-
-
-async def read_trees(store: MetadataStore, paths: Iterable[str]) -> dict[str, Entry]:
-    """All entries at and below these paths."""
-    tree: dict[str, Entry] = {}
-    for path in paths:
-        tree |= await store.read_tree(path)
-    return tree
 
 
 def topics_of(tree: Mapping[str, Entry]) -> dict[str, ControlledTopic]:

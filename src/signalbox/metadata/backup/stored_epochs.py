@@ -7,7 +7,6 @@ again for other records, or replicas could not find where their logs diverge.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 
 from signalbox.common.ids import TopicPartition
@@ -16,9 +15,9 @@ from signalbox.metadata.entries.corrupt_entries import readable
 from signalbox.metadata.entries.json_text import MAX_NUMBER, decode_json, encode_json
 from signalbox.metadata.entries.partition_state import decode_partition_state
 from signalbox.metadata.layout import partition_of_state, partition_state_path
+from signalbox.metadata.store.concurrent_reads import read_all
 from signalbox.metadata.store.port import Entry, MetadataStore, Operation, Write
 
-_READS_AT_ONCE = 100
 EPOCH_STEP = 100_000
 """More elections, of leaders and of controllers, than happen between two copies of a store."""
 
@@ -35,18 +34,17 @@ class StoredEpochs:
 
     async def leader_epochs(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
         """Leader epochs by partition; None also without a stored state: the topic may have been deleted. StoreError."""
-        wanted, found = list(partitions), dict[TopicPartition, int | None]()
-        for start in range(0, len(wanted), _READS_AT_ONCE):
-            part = wanted[start : start + _READS_AT_ONCE]
-            epochs = await asyncio.gather(*(self._leader_epoch(each) for each in part))
-            found.update(zip(part, epochs, strict=True))
-        return found
+        paths = {each: partition_state_path(*each) for each in partitions}
+        entries = await read_all(self._store, paths.values())
+        return {
+            partition: None if entry is None else _leader_epoch(path, entry)
+            for (partition, path), entry in zip(paths.items(), entries, strict=True)
+        }
 
-    async def _leader_epoch(self, partition: TopicPartition) -> int | None:
-        path = partition_state_path(*partition)
-        entry = await self._store.read(path)
-        state = None if entry is None else readable(decode_partition_state, path, entry.data, entry.version)
-        return None if state is None else state.leader_epoch
+
+def _leader_epoch(path: str, entry: Entry) -> int | None:
+    state = readable(decode_partition_state, path, entry.data, entry.version)
+    return None if state is None else state.leader_epoch
 
 
 def raised_epochs(topics: Mapping[str, Entry], seen: Mapping[TopicPartition, int], step: int) -> Iterator[Operation]:

@@ -101,18 +101,18 @@ class ZooKeeperMetadataStore:
         session = await self._ready()
         found: dict[str, Entry] = {}
         level = [path]
-        await session.ask(requests.Sync(self._at.within(path)), again=True)
+        before: list[Any] = [requests.Sync(self._at.within(path))]
         while level:
             below: list[str] = []
             for start in range(0, len(level), _READS_AT_ONCE):
                 paths = level[start : start + _READS_AT_ONCE]
                 for each, (entry, names) in zip(
-                    paths, await asyncio.gather(*(self._branch(session, path) for path in paths)), strict=True
+                    paths, await asyncio.gather(*(self._branch(session, path, before) for path in paths)), strict=True
                 ):
                     if entry is not None:
                         found[each] = entry
                         below += [_joined(each, name) for name in names]
-            level = below
+            level, before = below, []
         return dict(sorted(found.items()))
 
     async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[OperationResult]:
@@ -186,18 +186,18 @@ class ZooKeeperMetadataStore:
         requests are retried: the next server may lag behind."""
         session, at = await self._ready(), self._at.within(path)
         _, answer = await session.ask_all([requests.Sync(at), request(at, None)], again=True)
-        if isinstance(answer, NoNodeError):
+        try:
+            return read(_checked(path, answer))
+        except NoNodeError:
             return None
-        if isinstance(answer, BaseException):
-            raise StoreError(f"{path}: ZooKeeper answers {type(answer).__name__}") from answer
-        return read(answer)
 
-    async def _branch(self, session: Session, path: str) -> tuple[Entry | None, list[str]]:
-        """An entry and the names of its children; these are only requested if the entry's stat says that it has any."""
+    async def _branch(self, session: Session, path: str, before: Sequence[Any]) -> tuple[Entry | None, list[str]]:
+        """An entry and the names of its children; these are only requested if the entry's stat says that it has any.
+        The requests `before` are sent together with the first one."""
         at = self._at.within(path)
         try:
-            answer = await session.ask(requests.GetData(at, None), again=True)
-            entry = _entry(answer)
+            *_, answer = await session.ask_all([*before, requests.GetData(at, None)], again=True)
+            entry = _entry(_checked(path, answer))
             names = await session.ask(requests.GetChildren(at, None), again=True) if answer[1].numChildren else []
         except NoNodeError:
             return None, []
@@ -225,6 +225,15 @@ class ZooKeeperMetadataStore:
     def _reject_when_closed(self) -> None:
         if self._closed:
             raise StoreUnavailable("the store is closed")
+
+
+def _checked(path: str, answer: Any) -> Any:
+    """The response, unless it is an error: NoNodeError is raised as it is, any other one as a StoreError."""
+    if isinstance(answer, NoNodeError):
+        raise answer
+    if isinstance(answer, BaseException):
+        raise StoreError(f"{path}: ZooKeeper answers {type(answer).__name__}") from answer
+    return answer
 
 
 def _entry(answer: tuple[bytes | None, Any]) -> Entry:

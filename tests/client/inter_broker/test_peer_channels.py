@@ -65,6 +65,23 @@ def test_requests_in_flight_to_a_removed_broker_are_cancelled() -> None:
     asyncio.run(run())
 
 
+def test_closing_beside_a_channel_that_has_just_closed_ends() -> None:
+    async def run() -> None:
+        async with LoopbackCluster() as cluster:
+            broker = await cluster.add_broker(1)
+            peers = PeerChannels("cluster-A", ConnectionSettings(), NullMetrics())
+            peers.add_broker(1, endpoint(broker))
+            peers.remove_broker(1)
+            [closing] = peers._closing
+            while not closing.done():  # noqa: ASYNC110 - an event would be set a step later
+                await asyncio.sleep(0)
+            assert peers._closing == {closing}, "its callback has not run yet"
+            await peers.close()
+            assert not peers._closing
+
+    asyncio.run(run())
+
+
 def at(host: str, port: int) -> Endpoint:
     return Endpoint("CONTROL", host, port, SecurityProtocol.PLAINTEXT)
 

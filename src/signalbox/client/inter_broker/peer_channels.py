@@ -86,7 +86,8 @@ class PeerChannels:
         for broker_id in list(self._channels):
             self.remove_broker(broker_id)
         while self._closing:
-            await asyncio.gather(*self._closing, return_exceptions=True)
+            # Not gather: from 3.12 on it returns at once if all have just ended, so the loop would not run `discard`.
+            await asyncio.wait(self._closing)
 
 
 async def _is_closed_port(endpoint: Endpoint) -> bool:

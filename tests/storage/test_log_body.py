@@ -51,6 +51,8 @@ def test_a_topic_with_preallocate_reserves_the_space_of_its_active_segment(tmp_p
 class Later:
     """A background whose jobs run when the test calls `finish`."""
 
+    closed = False
+
     def __init__(self) -> None:
         self.jobs: list[tuple[Work, Done]] = []
 

@@ -13,7 +13,7 @@ from signalbox.storage.directories.log_directory import (
     read_and_remove_marker,
     write_marker,
 )
-from signalbox.storage.files.background import InlineBackground
+from signalbox.storage.files.background import InlineBackground, ThreadBackground
 from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.files.open_files import OpenFiles
@@ -92,3 +92,18 @@ def test_a_marker_without_an_epoch_is_a_marker(tmp_path: Path) -> None:
     for content in (b"", b"[]", b'{"version":0}', b'{"version":0,"brokerEpoch":"x"}'):
         (tmp_path / ".kafka_cleanshutdown").write_bytes(content)
         assert read_and_remove_marker(RealFileSystem(), str(tmp_path)) == UNKNOWN_BROKER_EPOCH
+
+
+def test_a_checkpoint_that_was_begun_before_the_shutdown_is_left_to_it(tmp_path: Path) -> None:
+    background = ThreadBackground(lambda callback: callback())
+    directory = LogDirectory(
+        str(tmp_path), Disk(RealFileSystem(), OpenFiles()), background, ManualClock(), lambda directory: None
+    )
+    offsets = {TopicPartition("t", 0): 7}
+    directory.write_checkpoint_later("high-watermarks", offsets)
+    background.close()
+    later = {TopicPartition("t", 0): 8}
+    directory.write_checkpoint_later("high-watermarks", later)
+    assert (tmp_path / "high-watermarks").read_text().endswith("t 0 7\n")
+    directory.write_checkpoint("high-watermarks", later)
+    assert (tmp_path / "high-watermarks").read_text().endswith("t 0 8\n")

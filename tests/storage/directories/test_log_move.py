@@ -26,6 +26,8 @@ SMALL_SEGMENTS = LogConfig(segment_bytes=4_096, index_interval_bytes=256, file_d
 class ManualBackground:
     """A background whose jobs run one by one, when the test calls `resume`."""
 
+    closed = False
+
     def __init__(self) -> None:
         self.jobs: deque[tuple[Work, Done]] = deque()
 

@@ -23,9 +23,11 @@ def test_work_runs_in_a_thread_and_done_is_called_on_the_loop() -> None:
     ran_in: list[int] = []
     errors: list[BaseException | None] = []
     background = ThreadBackground(calls.append)
+    assert not background.closed
     background.run(lambda: ran_in.append(threading.get_ident()), errors.append)
     background.run(boom, errors.append)
     background.close()
+    assert background.closed
     assert ran_in != [threading.get_ident()]
     assert errors == []  # the thread itself calls no callback
     for call in calls:

@@ -55,6 +55,10 @@ class DirectoryCheckpoints:
         Yields."""
         return None if self._given.get(name) == offsets else self._work(name, offsets, sync=False)
 
+    def forget(self, name: str) -> None:
+        """The work that was prepared for a checkpoint is not done: the same content is written again."""
+        self._given.pop(name, None)
+
     def _work(self, name: str, offsets: Offsets, sync: bool) -> Callable[[], None]:
         """Yields."""
         data = checkpoint_text(offset_lines(offsets)).encode()

@@ -189,7 +189,9 @@ class LogDirectory:
             if isinstance(error, OSError) and self.online:
                 self.fail(error, f"writing {name}")
 
-        if work is not None:
+        if self.background.closed:
+            self._checkpoints.forget(name)  # a task that was begun before the shutdown, which writes every checkpoint
+        elif work is not None:
             self.background.run(work, written)
 
     def raise_checkpoint(self, name: str, topic_partition: TopicPartition, offset: int, sync: bool = False) -> None:

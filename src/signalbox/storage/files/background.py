@@ -14,6 +14,9 @@ Done = Callable[[BaseException | None], None]
 
 
 class Background(Protocol):
+    closed: bool
+    """Whether `close` was called: no work is accepted any more."""
+
     def run(self, work: Work, done: Done) -> None:
         """Does `work`, then calls `done` on the loop's thread with the exception, or None."""
         ...
@@ -24,7 +27,9 @@ class Background(Protocol):
 
 
 class InlineBackground:
-    """Does the work at once."""
+    """Does the work at once, also after `close`."""
+
+    closed = False
 
     def run(self, work: Work, done: Done) -> None:
         error: BaseException | None = None
@@ -42,6 +47,7 @@ class ThreadBackground:
     """One thread, started with the first work. `call_soon` calls `done` on the loop's thread."""
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], object], name: str = "signalbox-disk") -> None:
+        self.closed = False
         self._call_soon = call_soon
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
 
@@ -53,4 +59,5 @@ class ThreadBackground:
         self._executor.submit(work).add_done_callback(finish)
 
     def close(self) -> None:
+        self.closed = True
         self._executor.shutdown(wait=True)

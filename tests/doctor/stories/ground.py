@@ -40,6 +40,7 @@ class LinedCluster(Cluster):
         self._board = board
         self._prefix = prefix
         self._without = frozenset(without_external)
+        self._ports = free_ports(2 * brokers)  # at once: brokers that start together could choose the same one
         self._prefixes: dict[int, str] = {}  # of brokers that have moved
 
     def start(self) -> None:
@@ -81,7 +82,7 @@ class LinedCluster(Cluster):
 
     def _properties(self, node_id: int, folder: Path) -> dict[str, str]:
         listeners = self._client_listeners(node_id)
-        replication, control = free_ports(2)
+        replication, control = self._ports[2 * node_id - 2 : 2 * node_id]
         entries = [f"REPLICATION://127.0.0.1:{replication}", f"CONTROL://127.0.0.1:{control}"]
         bound = [*entries, *(f"{name}://127.0.0.1:0" for name in listeners)]
         for listener in listeners:

@@ -6,7 +6,10 @@ may be retried, at another node or later. Errors in a broker's response are in t
 
 from __future__ import annotations
 
-from signalbox.client.connection.node import Address, Identity
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from signalbox.client.connection.node import Address, Identity
 
 
 class ClientFailure(Exception):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
-import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from signalbox.testing.switchboard_rewrite import WireRewrite
-from signalbox.testing.wire.request_rule import LineRules
-
 if TYPE_CHECKING:
+    import asyncio
+    import ssl
+
     from signalbox.testing.switchboard_relay import Relay
+    from signalbox.testing.switchboard_rewrite import WireRewrite
+    from signalbox.testing.wire.request_rule import LineRules
 
 Target = tuple[str, int]
 
@@ -76,6 +76,8 @@ class Line:
         self._sock = sock
 
     async def listen(self) -> None:
+        import asyncio
+
         assert self._sock is not None, "a line listens once per socket"
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self.new_relay, sock=self._sock)

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from signalbox.testing.faults.fault import Undo, address_line, line_at
 from signalbox.testing.faults.field_checks import check_node, check_nodes, check_target
-from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Target
+
+if TYPE_CHECKING:
+    from signalbox.testing.switchboard import Switchboard
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ that are fenced. The kit asks the brokers for it, on a listener that no fault co
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,10 +14,10 @@ from signalbox.common.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.testing.faults.fault import Undo, nothing
 from signalbox.testing.faults.kit_admin import kit_admin
-from signalbox.testing.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from signalbox.client.admin import AdminClient
+    from signalbox.testing.switchboard import Switchboard
 
 _TIMEOUT_S = 60.0
 _PAUSE_S = 0.02
@@ -148,6 +147,8 @@ async def _replicas(admin: AdminClient, partition: TopicPartition, replicas: Seq
 
 async def _until(holds: Callable[[], Awaitable[bool]]) -> None:
     """TimeoutError after a minute."""
+    import asyncio  # a large import, which the help of commands does not need
+
     async with asyncio.timeout(_TIMEOUT_S):
         while not await holds():  # noqa: ASYNC110 - brokers send no event
             await asyncio.sleep(_PAUSE_S)

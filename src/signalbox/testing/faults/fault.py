@@ -10,11 +10,13 @@ Lines in front of TLS pass its bytes as they are, until a fault reads requests: 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from signalbox.protocol.api_table import API_TABLE, ApiKey
-from signalbox.testing.switchboard import Switchboard
-from signalbox.testing.switchboard_line import Line
+
+if TYPE_CHECKING:
+    from signalbox.testing.switchboard import Switchboard
+    from signalbox.testing.switchboard_line import Line
 
 _ADDRESS_LINE = "broker-"
 FIRST_LISTENER = "CLIENT"

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.testing.faults.fault import Readers, Undo, claims_of_node, key_of, lines_of, readers_of
 from signalbox.testing.faults.field_checks import check_node, check_nodes, check_number, check_shown_addresses
-from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import Target
 from signalbox.testing.switchboard_rewrite import WireRewrite
 from signalbox.testing.wire.request_rule import PresentedIdentity, VersionLimit
+
+if TYPE_CHECKING:
+    from signalbox.testing.switchboard import Switchboard
 
 _IDENTITY, _REWRITE = "identity", "changed responses"
 

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from signalbox.common.ids import ZERO_UUID
-from signalbox.testing.switchboard import Switchboard
-from signalbox.testing.switchboard_line import Line
 
 if TYPE_CHECKING:
     from signalbox.client.admin import AdminClient
+    from signalbox.testing.switchboard import Switchboard
+    from signalbox.testing.switchboard_line import Line
 
 _LOOKUP_MS = 5_000.0
 

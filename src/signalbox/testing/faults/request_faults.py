@@ -10,16 +10,16 @@ is taken back: in between clients have their TLS with the line, which has the br
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from signalbox.protocol.error_table import Error
 from signalbox.testing.faults.fault import Undo, key_of, lines_with, readers_of
 from signalbox.testing.faults.field_checks import MAX_INT32, check_milliseconds, check_number
 from signalbox.testing.faults.kit_admin import note_topic_id
-from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.wire.request_rule import RequestRule, RuleAction
-from signalbox.testing.wire.response_edits import has_throttle_time
-from signalbox.testing.wire.topic_entries import has_topics
+
+if TYPE_CHECKING:
+    from signalbox.testing.switchboard import Switchboard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,8 @@ class _RequestFault:
 
     def rule(self) -> RequestRule:
         """A rule that has counted nothing. ValueError for an API or error that does not exist, or a number below 1."""
+        from signalbox.testing.wire.topic_entries import has_topics
+
         api = key_of(self.api)
         if self.first < 1 or (self.times is not None and self.times < 1):
             raise ValueError(f"requests are counted from 1: first={self.first}, times={self.times}")
@@ -112,6 +114,8 @@ class Throttle(_RequestFault):
     action: ClassVar[RuleAction] = RuleAction.THROTTLE
 
     def rule(self) -> RequestRule:
+        from signalbox.testing.wire.response_edits import has_throttle_time  # messages, which `drill -h` does not need
+
         rule = _RequestFault.rule(self)
         if not has_throttle_time(rule.api):
             raise ValueError(f"{self.api} responses have no throttle time")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from signalbox.testing.faults.fault import Undo, claims_of_node, lines_of, nothing
 from signalbox.testing.faults.field_checks import MAX_INT32, check_milliseconds, check_number
-from signalbox.testing.switchboard import Switchboard
 from signalbox.testing.switchboard_line import CutLimit
+
+if TYPE_CHECKING:
+    from signalbox.testing.switchboard import Switchboard
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,15 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import RequestHeader
-from signalbox.testing.wire.response_edits import Versions
-from signalbox.testing.wire.topic_entries import TopicNames
+
+if TYPE_CHECKING:
+    from signalbox.testing.wire.response_edits import Versions
+    from signalbox.testing.wire.topic_entries import TopicNames
 
 LOG_LENGTH = 10_000
 

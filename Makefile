@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction bench-pipeline ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security pipeline-page pipeline-drills spark
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction bench-pipeline ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security pipeline-page pipeline-drills spark pages
 .PHONY: dist dist-test pythons
 .DEFAULT_GOAL := help
 
@@ -75,6 +75,14 @@ pipeline-page: $(STAMP)  ## every command of docs/pipeline.md, in its order (Spa
 ecosystem: $(STAMP)  ## exactly-once programs of other projects while brokers are killed (needs mvn and Java): ONLY=name
 	$(BIN)/python -m tests.system.ecosystem $(ONLY)
 
+pages: $(STAMP)  ## renders the pages of docs/ that come from tables
+	$(BIN)/python -m signalbox.broker.conformance
+	$(BIN)/python -m signalbox.server.reference
+	$(BIN)/python -m signalbox.server.monitoring
+	$(BIN)/python -m signalbox.cli.shell.command_page
+	$(BIN)/python -m signalbox.doctor.pages
+	$(BIN)/python -m bench.measured
+
 test: $(STAMP)  ## all checks: lint, unit, system
 	$(MAKE) --jobs 2 lint spark
 	$(MAKE) unit
@@ -97,10 +105,10 @@ bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours, fi
 bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside Apache Kafka 4.4 and 3.9 (needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.admin $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
-bench-transactions: $(STAMP)  ## transactions and fetches of committed records beside Apache Kafka 4.4 (4 minutes; needs mvn and Java): QUICK=1 SAVE=1
+bench-transactions: $(STAMP)  ## transactions and fetches of committed records beside Apache Kafka 4.4 (5 minutes; needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.transactions $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
-bench-compaction: $(STAMP)  ## processor time of the log cleaner beside Apache Kafka 4.4, produce beside it (4 minutes; needs mvn and Java): QUICK=1 SAVE=1
+bench-compaction: $(STAMP)  ## processor time of the log cleaner beside Apache Kafka 4.4, produce beside it (5 minutes; needs mvn and Java): QUICK=1 SAVE=1
 	$(BIN)/python -m bench.compaction $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
 bench-pipeline: $(STAMP)  ## a million JSON records into Delta, from ours and from Apache Kafka 4.4, both profiles, beside a bare Spark job (40 minutes; needs mvn and Java): QUICK=1 SAVE=1

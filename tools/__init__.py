@@ -1,2 +1,2 @@
-"""Programs for those who build the project: `python -m tools.chaos`, `python -m tools.fuzz`. The wheel does not have
-them."""
+"""Programs for those who build the project: `python -m tools.chaos`, and likewise fuzz, mutants, report_pictures,
+site, tour and words. The wheel does not have them."""

@@ -30,7 +30,6 @@ class Moves:
         self._lines = {node_id: Line(address) for node_id, address in side.addresses.items()}
         self._nodes = sorted(side.addresses)
         self._record = frames.plain(frames.batch_of(180, 1))
-        self._moved = 0
 
     def milliseconds(self, count: int) -> list[float]:
         """The durations of `count` changes, sorted."""

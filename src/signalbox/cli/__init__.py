@@ -1,1 +1,2 @@
-"""The command `signalbox`: one small file per command. Commands are clients or start processes; none is a server."""
+"""The command `signalbox`: a small file or a package per command. Commands are clients or start processes; none is a
+server."""

@@ -1,1 +1,1 @@
-"""Values without behavior that every package may use: ids, endpoints, clocks, config rows, audit events."""
+"""What every package may use: ids, endpoints, clocks, config rows, audit events, cooperative tasks, deadlines."""

@@ -131,11 +131,6 @@ class Connection:
         """Whether a request of this connection is not answered yet."""
         return self._request is not None or self._deferred
 
-    @property
-    def frame_is_owned(self) -> bool:
-        """Whether the frame passed to the fast path has a buffer of its own, so that it stays valid after the call."""
-        return self._buffer is not None
-
     # -- used by the fast path
 
     def respond(self, chunks: Sequence[Chunk]) -> None:

@@ -37,8 +37,8 @@ class FastPath(Protocol):
 
         `frame` is writable and valid only until this returns: copy any part that is kept. Respond with
         `connection.respond(chunks)` (or `respond_framed(frame)`, size included) before returning True, or send no
-        response (acks=0). To respond later, call `connection.defer()` first: the frame then stays valid if
-        `connection.frame_is_owned`, and the connection reads nothing more until `respond` or `respond_nothing`.
+        response (acks=0). To respond later, call `connection.defer()` first: the connection then reads
+        nothing more until `respond` or `respond_nothing`.
         """
         ...
 

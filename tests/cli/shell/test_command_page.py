@@ -20,4 +20,6 @@ def test_the_page_has_every_command_and_its_options() -> None:
     for row in COMMANDS:
         assert (f"### `signalbox {row.name}" in text) != row.hidden
     assert "| `-t, --topic TOPIC` | The topic. |" in text
+    assert "| `--fail-on-data-loss, --no-fail-on-data-loss` |" in text
+    assert "| `--drill` |" in text
     assert "signalbox group reset-offsets readers -t flights" in text

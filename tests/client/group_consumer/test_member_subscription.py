@@ -5,7 +5,6 @@ import pytest
 from signalbox.client.group_consumer.member_subscription import (
     NO_GENERATION,
     MemberSubscription,
-    by_topic,
     decode_assignment,
     decode_subscription,
     encode_assignment,
@@ -56,10 +55,6 @@ def test_assignments_of_every_version_are_read() -> None:
 def test_bytes_without_a_version_are_an_error() -> None:
     with pytest.raises(ValueError, match="without a version"):
         decode_assignment(b"\0")
-
-
-def test_partitions_by_topic_are_in_order() -> None:
-    assert by_topic([U1, T2, T0]) == {"t": [0, 2], "u": [1]}
 
 
 def test_static_members_come_first_by_instance_id() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic
 
-_I, _L, _DOUBLE, _LIST = ConfigType.INT, ConfigType.LONG, ConfigType.DOUBLE, ConfigType.LIST
+_I, _L, _LIST = ConfigType.INT, ConfigType.LONG, ConfigType.LIST
 _ALL, _ONE = Dynamic.CLUSTER_WIDE, Dynamic.PER_BROKER
 _DOC = "A key of Apache Kafka that has no effect here."
 

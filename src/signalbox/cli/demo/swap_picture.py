@@ -1,6 +1,6 @@
 """The swap as a picture (SVG): a client, two addresses, two brokers; where the addresses lead, and where they led.
 
-Both boxes of a broker's row are as wide as their text needs; colors are the classes of `page_style.py`.
+Both boxes of a broker's row are as wide as their text needs; colors are the classes of `common/report_style.py`.
 """
 
 from __future__ import annotations

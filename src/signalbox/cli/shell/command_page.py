@@ -135,7 +135,8 @@ def _one(name: str, command: Any) -> Iterator[str]:
 def _names(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return f"`{parameter.metavar}`"
-    names = ", ".join(sorted(parameter.opts, key=len))
+    off = parameter.secondary_opts if parameter.default is True else []  # of no use where it is the default
+    names = ", ".join(sorted([*parameter.opts, *off], key=len))
     placeholder = "" if parameter.is_flag or parameter.metavar is None else f" {parameter.metavar}"
     return f"`{names}{placeholder}`".replace("|", r"\|")
 

@@ -9,8 +9,8 @@ from signalbox.client.admin_apis.admin_call import AdminResult, result_of
 from signalbox.client.admin_apis.group_admin import GroupAdmin, GroupMember
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.failures import VersionUnsupported
-from signalbox.client.group_consumer.member_subscription import by_topic, decode_assignment
-from signalbox.common.ids import TopicPartition
+from signalbox.client.group_consumer.member_subscription import decode_assignment
+from signalbox.common.ids import TopicPartition, numbers_by_topic
 from signalbox.protocol.messages.leave_group import LeaveGroupRequest
 from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest
 
@@ -65,7 +65,7 @@ class GroupMemberAdmin(GroupAdmin):
                 name=topic,
                 partitions=[message_type.OffsetDeleteRequestPartition(partition_index=number) for number in numbers],
             )
-            for topic, numbers in by_topic(partitions).items()
+            for topic, numbers in numbers_by_topic(partitions).items()
         ]
         request = message_type(group_id=group_id, topics=topics)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from signalbox.client.admin_apis.admin_call import AdminCall, AdminResult, left_ms, result_of
-from signalbox.common.ids import TopicPartition
+from signalbox.common.ids import TopicPartition, numbers_by_topic
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from signalbox.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -49,7 +49,7 @@ class LogDirAdmin(AdminCall):
             if partitions is None
             else [
                 message_type.DescribableLogDirTopic(topic=topic, partitions=numbers)
-                for topic, numbers in _numbers(partitions).items()
+                for topic, numbers in numbers_by_topic(partitions).items()
             ]
         )
         responses = await self._of_each_node(message_type(topics=topics), broker_ids, deadline)
@@ -90,7 +90,7 @@ class LogDirAdmin(AdminCall):
                 path=path,
                 topics=[
                     message_type.AlterReplicaLogDirTopic(name=topic, partitions=numbers)
-                    for topic, numbers in _numbers(partitions).items()
+                    for topic, numbers in numbers_by_topic(partitions).items()
                 ],
             )
             for path, partitions in by_path.items()
@@ -103,10 +103,3 @@ class LogDirAdmin(AdminCall):
             for row in topic.partitions
             for partition in [TopicPartition(topic.topic_name, row.partition_index)]
         }
-
-
-def _numbers(partitions: Sequence[TopicPartition]) -> dict[str, list[int]]:
-    by_topic: dict[str, list[int]] = {}
-    for topic, number in partitions:
-        by_topic.setdefault(topic, []).append(number)
-    return by_topic

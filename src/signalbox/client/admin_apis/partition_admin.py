@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from signalbox.client.admin_apis.admin_call import AdminCall, AdminResult, result_of
 from signalbox.client.rejections import rejection_of
-from signalbox.common.ids import TopicPartition
+from signalbox.common.ids import TopicPartition, numbers_by_topic
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
@@ -47,7 +47,9 @@ class PartitionAdmin(AdminCall):
         self, partitions: Sequence[TopicPartition] | None, unclean: bool, timeout_ms: float | None
     ) -> dict[str, AdminResult]:
         message_type = ElectLeadersRequest.TopicPartitions
-        topics = [message_type(topic=name, partitions=numbers) for name, numbers in _numbers(partitions or ()).items()]
+        topics = [
+            message_type(topic=name, partitions=numbers) for name, numbers in numbers_by_topic(partitions or ()).items()
+        ]
         request = ElectLeadersRequest(
             election_type=_UNCLEAN if unclean else _PREFERRED,
             topic_partitions=None if partitions is None else topics,
@@ -88,7 +90,7 @@ class PartitionAdmin(AdminCall):
             request = message_type(
                 timeout_ms=self._wire_timeout_ms(left_ms),
                 allow_replication_factor_change=allow_replication_factor_change,
-                topics=[topic(name, numbers) for name, numbers in _numbers(remaining).items()],
+                topics=[topic(name, numbers) for name, numbers in numbers_by_topic(remaining).items()],
             )
             response = await self.client.request_any(request, timeout_ms=left_ms)
             if response.error_code and not response.responses:
@@ -111,7 +113,8 @@ class PartitionAdmin(AdminCall):
         """Reassignments in progress, all or those of `partitions`."""
         message_type = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
         topics = [
-            message_type(name=name, partition_indexes=numbers) for name, numbers in _numbers(partitions or ()).items()
+            message_type(name=name, partition_indexes=numbers)
+            for name, numbers in numbers_by_topic(partitions or ()).items()
         ]
         request = ListPartitionReassignmentsRequest(topics=None if partitions is None else topics)
         response = await self._ask(request, timeout_ms)
@@ -124,10 +127,3 @@ class PartitionAdmin(AdminCall):
             for topic in response.topics
             for partition_result in topic.partitions
         }
-
-
-def _numbers(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    by_topic: dict[str, list[int]] = {}
-    for topic, number in partitions:
-        by_topic.setdefault(topic, []).append(number)
-    return by_topic

@@ -17,9 +17,8 @@ from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import ClientFailure
 from signalbox.client.group_consumer.coordinator_metrics import CoordinatorMetrics
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
-from signalbox.client.group_consumer.member_subscription import by_topic
 from signalbox.client.group_consumer.membership import Membership
-from signalbox.common.ids import TopicPartition
+from signalbox.common.ids import TopicPartition, numbers_by_topic
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.protocol.messages.leave_group import LeaveGroupRequest
@@ -122,7 +121,7 @@ class GroupRequests:
                 name=topic,
                 partitions=[_commit_row(number, offsets[TopicPartition(topic, number)]) for number in numbers],
             )
-            for topic, numbers in by_topic(offsets).items()
+            for topic, numbers in numbers_by_topic(offsets).items()
         ]
         request = OffsetCommitRequest(
             group_id=self._settings.group_id,
@@ -141,7 +140,7 @@ class GroupRequests:
 
     async def committed(self, partitions: Sequence[TopicPartition], timeout_ms: float) -> tuple[int, list[Any]]:
         """(error code of the group, rows of OffsetFetchResponse by topic)."""
-        group_id, rows = self._settings.group_id, by_topic(partitions).items()
+        group_id, rows = self._settings.group_id, numbers_by_topic(partitions).items()
 
         def build(connection: ClientConnection) -> Any:
             if connection.version_for(OffsetFetchRequest(), max_version=_BY_NAME) < _GROUPS_FROM:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from signalbox.common.ids import TopicPartition
+from signalbox.common.ids import TopicPartition, numbers_by_topic
 from signalbox.protocol.messages.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
 NO_GENERATION = -1
@@ -38,14 +38,6 @@ class MemberSubscription:
         return self.group_instance_id is None, self.group_instance_id or self.member_id
 
 
-def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Partition numbers by topic, both in order."""
-    topics: dict[str, list[int]] = {}
-    for topic, partition in sorted(partitions):
-        topics.setdefault(topic, []).append(partition)
-    return topics
-
-
 def encode_subscription(subscription: MemberSubscription) -> bytes:
     """The metadata of a JoinGroup protocol."""
     body = ConsumerProtocolSubscription(
@@ -53,7 +45,7 @@ def encode_subscription(subscription: MemberSubscription) -> bytes:
         user_data=subscription.generation.to_bytes(_INT32_BYTES, "big", signed=True),
         owned_partitions=[
             ConsumerProtocolSubscription.TopicPartition(topic=topic, partitions=numbers)
-            for topic, numbers in by_topic(subscription.owned).items()
+            for topic, numbers in numbers_by_topic(subscription.owned).items()
         ],
         generation_id=subscription.generation,
         rack_id=subscription.rack,
@@ -86,7 +78,7 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
     body = ConsumerProtocolAssignment(
         assigned_partitions=[
             ConsumerProtocolAssignment.TopicPartition(topic=topic, partitions=numbers)
-            for topic, numbers in by_topic(partitions).items()
+            for topic, numbers in numbers_by_topic(partitions).items()
         ]
     )
     return (1).to_bytes(_VERSION_BYTES, "big") + body.encode(1)

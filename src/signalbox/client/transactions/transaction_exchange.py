@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from signalbox.client.admin_apis.group_admin import CommittedOffset
-from signalbox.client.group_consumer.member_subscription import by_topic
 from signalbox.client.sender.producer_batch import ProducerIdentity
 from signalbox.client.transactions.transaction_reactions import Step
 from signalbox.client.transactions.transaction_request import (
@@ -14,7 +13,7 @@ from signalbox.client.transactions.transaction_request import (
     TransactionRequest,
     TransactionResponse,
 )
-from signalbox.common.ids import TopicPartition
+from signalbox.common.ids import TopicPartition, numbers_by_topic
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from signalbox.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
@@ -71,7 +70,7 @@ def _add_partitions(name: str, identity: ProducerIdentity, partitions: Iterable[
         v3_and_below_producer_epoch=identity.producer_epoch,
         v3_and_below_topics=[
             message_type.AddPartitionsToTxnTopic(name=topic, partitions=numbers)
-            for topic, numbers in by_topic(partitions).items()
+            for topic, numbers in numbers_by_topic(partitions).items()
         ],
     )
 
@@ -91,7 +90,7 @@ def _offset_rows(request: TransactionRequest) -> list[Any]:
         message_type.TxnOffsetCommitRequestTopic(
             name=topic, partitions=[row(number, request.offsets[TopicPartition(topic, number)]) for number in numbers]
         )
-        for topic, numbers in by_topic(request.offsets).items()
+        for topic, numbers in numbers_by_topic(request.offsets).items()
     ]
 
 

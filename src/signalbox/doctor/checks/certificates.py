@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from signalbox.doctor.checks.about import about
@@ -10,7 +10,6 @@ from signalbox.doctor.finding import Finding
 from signalbox.doctor.observations import AddressObservation, Certificate, Examination, Fault, ListenerObservation
 
 _SOON = timedelta(days=14)
-_Report = Callable[[str, str, str], Finding]
 
 
 def check_certificates(examination: Examination) -> Iterator[Finding]:

@@ -21,11 +21,6 @@ def added_rows(old: ListenerTable, new: ListenerTable) -> list[ListenerRow]:
     return [row for row in new if row.name not in old]
 
 
-def removed_names(old: ListenerTable, new: ListenerTable) -> list[str]:
-    """The listeners to remove."""
-    return [row.name for row in old if row.name not in new]
-
-
 def change_faults(old: ListenerTable, new: ListenerTable) -> list[ConfigFault]:
     """The faults that prevent a running broker from applying `new`. `old` has the bound ports. Binds new ports for a
     moment."""

@@ -33,7 +33,7 @@ CONFIG_SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
     ("Controller", CONTROLLER_CONFIG),
     ("Logs", STORAGE_CONFIG),
     ("Replication", REPLICATION_CONFIG),
-    ("Consumer groups", COORDINATOR_CONFIG),
+    ("Coordinators: groups and transactions", COORDINATOR_CONFIG),
     ("Topics", TOPIC_CONFIG),
     ("Signalbox clients: the file of `--command-config`, `ClientSettings.from_properties`", CLIENT_CONFIG),
     ("Producer of `signalbox.client`", PRODUCER_CONFIG),

@@ -163,6 +163,11 @@ def test_what_is_fine_is_shown(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == [file.name]
 
 
+def test_an_override_without_a_value_is_exit_code_2(tmp_path: Path) -> None:
+    done = check(tmp_path, properties(tmp_path).name, "--override", "ssl.key.password")
+    assert (done.code, done.err) == (2, "--override takes key=value, not 'ssl.key.password'\n")
+
+
 def test_files_that_cannot_be_read_are_exit_code_2(tmp_path: Path) -> None:
     good = properties(tmp_path)
     (tmp_path / "utf16.properties").write_bytes("node.id=1".encode("utf-16"))

@@ -61,6 +61,14 @@ def test_without_a_command_there_is_help_and_an_unknown_one_is_rejected() -> Non
     assert CliRunner().invoke(app, ["tpoic"]).exit_code == 2
 
 
+SIGNALBOX = [sys.executable, "-c", "from signalbox.cli.main import run; run()"]
+
+
+def test_an_argument_that_is_not_utf_8_is_one_line() -> None:
+    done = subprocess.run([*SIGNALBOX, "topic", "create", b"a\xff"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "the argument 'a\\udcff' is not UTF-8\n")
+
+
 def test_a_broker_carries_no_library_of_the_command_line() -> None:
     libraries = "{'typer', 'rich', 'pyspark', 'cryptography'}"
     code = f"import sys, signalbox.wiring.serve; print(sorted({libraries} & set(sys.modules)))"

@@ -67,6 +67,16 @@ def test_a_start_that_this_machine_rejects_is_one_line_with_the_key(tmp_path: Pa
     assert done.stderr.splitlines()[-1] == errors[0]
 
 
+def test_an_override_without_a_value_is_exit_code_2(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*SIGNALBOX, "start", str(tmp_path / "nope.properties"), "--override", "node.id"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (2, "--override takes key=value, not 'node.id'\n")
+
+
 def test_faults_exit_with_code_2(tmp_path: Path) -> None:
     done = subprocess.run(
         [*SIGNALBOX, "start", str(tmp_path / "nope.properties")], capture_output=True, text=True, check=False

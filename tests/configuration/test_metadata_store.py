@@ -22,6 +22,13 @@ def faults(given: dict[str, str]) -> list[tuple[str, str, str]]:
     return [(fault.key, fault.entry, fault.problem) for fault in check_store(values)]
 
 
+def test_a_package_that_is_missing_is_a_fault_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signalbox.configuration.metadata_store.find_spec", lambda name: None)
+    store = "zookeeper:zk1:2181/kafka"
+    problem = "needs the Python package kazoo, which is not installed"
+    assert faults({"signalbox.metadata.store": store}) == [("signalbox.metadata.store", store, problem)]
+
+
 @pytest.mark.parametrize(
     "given",
     [

@@ -78,6 +78,16 @@ def test_names_of_no_profile_and_no_committer() -> None:
     ]
 
 
+def test_memory_and_master_that_spark_does_not_know() -> None:
+    options = TablesOptions(bootstrap_servers="b:1", warehouse=Path("w"), topic="t", memory="lots", master="foo")
+    assert options.faults() == [
+        "memory is 'lots': give a number with k, m or g, as 2g",
+        "master is 'foo': give local[N], or the address of a cluster, as spark://host:7077",
+    ]
+    for master in ("local", "local[*]", "local[2,4]", "spark://a:7077,b:7077", "yarn", "k8s://https://a:6443"):
+        assert replace(options, memory="512m", master=master).faults() == []
+
+
 @pytest.mark.parametrize("warehouse", ["lake", "/tmp/s3:/lake", "./a:b/c", "C/lake"])
 def test_folders_are_folders(warehouse: str) -> None:
     reject_faulty(AuditOptions(bootstrap_servers="b:1", warehouse=Path(warehouse)))

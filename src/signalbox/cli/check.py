@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from signalbox.cli import connect
-from signalbox.cli.connect import say, show, tell
+from signalbox.cli.connect import pairs, say, show, tell
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import shared
 
@@ -41,6 +41,7 @@ def check(
     """Validate brokers' configurations without starting a broker."""
     from signalbox.configuration.check.files import check_files
 
+    pairs(override, "--override")
     findings = check_files(properties, override or [])
     summary = _summary(findings, len(properties))
     code = 2 if findings.unreadable else 1 if findings.faults else 0

@@ -7,6 +7,8 @@ instead of a file, a full disk, permissions) ends any command with one line, too
 from __future__ import annotations
 
 import gc
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -81,4 +83,16 @@ def options(context: typer.Context) -> None:
 def run() -> Any:
     """Entry point of the console script."""
     gc.set_threshold(50_000)  # imports make many objects that stay: searching them for garbage costs time
+    reject_invalid_utf8(sys.argv[1:])
     app()
+
+
+def reject_invalid_utf8(arguments: Sequence[str]) -> None:
+    """Ends with status 2 for an argument whose bytes are not UTF-8: Kafka's texts are, and no file could be written
+    with it."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            typer.echo(f"the argument {argument!a} is not UTF-8", err=True)
+            sys.exit(2)

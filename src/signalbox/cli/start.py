@@ -13,12 +13,15 @@ from typing import Annotated
 
 import typer
 
+from signalbox.cli.connect import pairs
+
 
 def start(
     properties: Annotated[Path, typer.Argument(help="The broker's server.properties (Kafka's keys).")],
     override: Annotated[list[str] | None, typer.Option(help="key=value, overrides the file; can be repeated.")] = None,
 ) -> None:
     """Start one broker in the foreground. Ctrl-C or SIGTERM is a controlled shutdown."""
+    pairs(override, "--override")
     arguments = [sys.executable, "-m", "signalbox.wiring.serve", str(properties)]
     for text in override or []:
         arguments += ["--override", text]

@@ -6,6 +6,7 @@ An adapter is imported only when it is needed: a broker with SQLite does not nee
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,9 @@ def check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
         remedy = "Set the metadata store, for example sqlite:/var/lib/sb/meta.db"
         return [ConfigFault("signalbox.metadata.store", "", "is missing", remedy)]
     if setting.startswith(_ZOOKEEPER):
+        if find_spec("kazoo") is None:
+            remedy = "Install signalbox-broker with its extra zookeeper, or pip install kazoo"
+            return [ConfigFault(key, setting, "needs the Python package kazoo, which is not installed", remedy)]
         return list(_zookeeper_faults(key, setting.removeprefix(_ZOOKEEPER), values))
     if not setting.startswith(_SQLITE) or setting == _SQLITE:
         return [ConfigFault(key, setting, "is no store", "Expected sqlite:<file> or zookeeper:<host:port,...>")]

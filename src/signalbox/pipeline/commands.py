@@ -67,7 +67,7 @@ def _needs_the_extra() -> Iterator[None]:
         if package == "signalbox":
             raise
         raise PipelineNotInstalledError(
-            f"the Python package {package} is missing: install signalbox with its extra [pipeline]"
+            f"the Python package {package} is missing: install signalbox-broker with its extra [pipeline]"
         ) from fault
 
 

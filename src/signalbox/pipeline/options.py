@@ -23,6 +23,8 @@ DEFAULT_MAX_RECORDS_PER_BATCH = 200_000
 DEFAULT_MASTER = "local[*]"
 AUTO = "auto"
 DEFAULT_MEMORY = "1g"
+_MEMORY = re.compile(r"[1-9][0-9]*[kmgt]?b?", re.IGNORECASE)
+_MASTER = re.compile(r"local$|local-cluster\[|local\[|spark://|k8s://|yarn$")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # as a Path writes it: two slashes have become one
 
 
@@ -98,6 +100,12 @@ class RunOptions:
         problems += choice_faults("profile", self.profile, Profile) + choice_faults("commit", self.commit, Commit)
         if self.max_records_per_batch < 1:
             problems.append(f"max records per batch is {self.max_records_per_batch}: give at least 1")
+        if not _MEMORY.fullmatch(self.memory):
+            problems.append(f"memory is {self.memory!r}: give a number with k, m or g, as 2g")
+        if not _MASTER.match(self.master):
+            problems.append(
+                f"master is {self.master!r}: give local[N], or the address of a cluster, as spark://host:7077"
+            )
         problems += [fault for text in (self.starting, self.ending) if text and (fault := _position_fault(text))]
         if self.ending is not None and self.trigger_seconds is not None:
             problems.append("a continuous run has no end: leave out the ending position or the interval")

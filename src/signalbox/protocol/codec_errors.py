@@ -16,6 +16,10 @@ class EncodeError(ValueError):
     """The message cannot be written in this version."""
 
 
+class ValueDoesNotFit(EncodeError):
+    """No version can contain the value: a number out of range, text that is not Unicode."""
+
+
 class StringTooLong(EncodeError):
     """A string has more than 32,767 bytes. That is no fault of the code: a peer's string may become longer than it was
     on the wire (`lenient_utf8.py`)."""

@@ -20,7 +20,9 @@ def test_records_below_an_offset_and_all_of_a_partition(run: Any) -> None:
     assert run("consume", "-t", "trimmed", "-e").stdout == "b\nc\n"
 
 
-@pytest.mark.parametrize("text", ["0", "x:1", "0:-3", ":1", "0:all"])
+@pytest.mark.parametrize(
+    "text", ["0", "x:1", "0:-3", ":1", "0:all", "0:9223372036854775808", "2147483648:1", "\u0660:1"]
+)
 def test_what_is_no_offset_is_rejected(run: Any, text: str) -> None:
     result = run("delete-records", "trimmed", text)
     assert (result.exit_code, result.stdout) == (2, "")

@@ -77,3 +77,9 @@ def test_a_record_that_the_broker_rejects_ends_the_command(run: Any) -> None:
     result = run("produce", "-t", "small", lines="x" * 2_000 + "\n")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "MESSAGE_TOO_LARGE" in result.stderr
+
+
+def test_an_empty_separator_names_the_option(run: Any) -> None:
+    result = run("produce", "-t", "any", "-K", "")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--key-separator is empty" in result.stderr

@@ -53,7 +53,7 @@ def test_names_of_kafka_and_times() -> None:
     assert parse_start("@1970-01-01T00:00:01") == Start("time", 1_000)
 
 
-@pytest.mark.parametrize("text", ["", "middle", "@soon", "--5", "1.5"])
+@pytest.mark.parametrize("text", ["", "middle", "@soon", "--5", "1.5", "9223372036854775808", "\u0663"])
 def test_other_texts_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="not"):
         parse_start(text)

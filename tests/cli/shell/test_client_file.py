@@ -9,8 +9,15 @@ import pytest
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
-from signalbox.cli.shell.client_file import warnings_of
+from signalbox.cli.shell.client_file import read_client_file, warnings_of
 from signalbox.common.config.properties_file import parse_properties
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path) -> None:
+    """Otherwise security.protocol is missing, and a login would be sent to a listener without TLS."""
+    file = tmp_path / "client.properties"
+    file.write_bytes(b"\xef\xbb\xbfsecurity.protocol=SASL_SSL\r\n")
+    assert read_client_file(str(file)).values == {"security.protocol": "SASL_SSL"}
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,13 @@ def caused(failure: Exception, cause: Exception) -> Exception:
             ConnectFailed(HERE, "api-versions", "TLS failed: the peer does not accept our certificate"),
             "needs the issuer",
         ),
+        (
+            ConnectFailed(HERE, "tls", "the peer does not trust the issuer of our certificate (its truststore)"),
+            "certificate in ssl.keystore.location",
+        ),
         (ConnectFailed(HERE, "tls", "wrong version number"), "security.protocol (PLAINTEXT or SASL_PLAINTEXT)"),
         (ConnectFailed(HERE, "api-versions", "closed by the broker"), "another security.protocol than PLAINTEXT"),
+        (ConnectFailed(HERE, "api-versions", "closed by the broker"), "take the port of one for clients"),
         (PeerBroke(HERE, "frame", "the peer uses HTTP: this is not a Kafka port"), "take the port of a broker's"),
         (PeerBroke(HERE, "frame", "a frame of 2 bytes cannot hold a response"), "check port and security.protocol"),
         (PeerBroke(HERE, "frame", "the peer uses TLS on this port"), "set security.protocol to SSL or SASL_SSL"),

@@ -29,6 +29,12 @@ def test_another_text_is_rejected(text: str) -> None:
         instant_ms(text)
 
 
+@pytest.mark.parametrize("text", ["1969-12-31T23:59:59.999", "0001-01-01", "9223372036854775808", "99999999999999d"])
+def test_a_time_that_no_record_has_is_rejected(text: str) -> None:
+    with pytest.raises(ValueError, match="is no time of a record: these begin in 1970"):
+        instant_ms(text)
+
+
 def test_a_time_as_text() -> None:
     assert instant_text(1_500) == "1970-01-01T00:00:01Z"
     assert instant_text(1_500, "milliseconds") == "1970-01-01T00:00:01.500Z"

@@ -56,6 +56,11 @@ def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert profiles_file() == Path("/home/me/.config/signalbox/profiles.toml")
 
 
+def test_a_byte_order_mark_is_no_part_of_the_file(file: Path) -> None:
+    file.write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
+    assert read_profiles()[0]
+
+
 def test_a_named_profile_counts_before_the_environment(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(BOOTSTRAP, "e:1")
     monkeypatch.setenv(COMMAND_CONFIG, "e.properties")

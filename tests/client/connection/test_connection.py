@@ -17,6 +17,7 @@ from signalbox.client.failures import (
     VersionUnsupported,
 )
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.codec_errors import ValueDoesNotFit
 from signalbox.protocol.headers import decode_request_header, encode_response_header
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from signalbox.protocol.messages.metadata import MetadataRequest
@@ -171,6 +172,17 @@ def test_an_api_that_the_broker_lacks_is_rejected_before_anything_is_sent() -> N
         with pytest.raises(VersionUnsupported, match=r"versions 3 to 3, this client supports 3 to 2"):
             await connection.request(ProduceRequest(), max_version=2)
         assert len(broker.requests) == before
+        assert connection.is_open
+        connection.close()
+
+    with_broker(test)
+
+
+def test_a_value_that_no_version_can_contain_is_no_fault_of_the_broker() -> None:
+    async def test(broker: LoopbackBroker) -> None:
+        connection = await connect(Address(*broker.address), SETTINGS)
+        with pytest.raises(ValueDoesNotFit, match="TimeoutMs = 2147483648"):
+            await connection.request(ProduceRequest(timeout_ms=1 << 31))
         assert connection.is_open
         connection.close()
 

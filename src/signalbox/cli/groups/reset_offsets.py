@@ -45,7 +45,7 @@ def reset_offsets(
     """Reset the committed offsets of a group that has no members."""
     chosen = [to_earliest, to_latest, to_offset is not None, to_datetime is not None, shift_by is not None]
     if sum(chosen) != 1:
-        fail("one of --to-earliest, --to-latest, --to-offset, --to-datetime, --shift-by is required", code=2)
+        fail("exactly one of --to-earliest, --to-latest, --to-offset, --to-datetime, --shift-by is required", code=2)
     try:
         timestamp = None if to_datetime is None else instant_ms(to_datetime)
     except ValueError as error:

@@ -14,6 +14,10 @@ from signalbox.common.ids import TopicPartition
 _HIGH_WATERMARK = -1
 
 
+def _fits(text: str, bits: int) -> bool:
+    return text.isascii() and text.isdecimal() and int(text) < 1 << bits
+
+
 def delete_records(
     topic: Annotated[str, typer.Argument(help="The topic.")],
     before: Annotated[
@@ -30,7 +34,7 @@ def delete_records(
     target = {}
     for text in before:
         number, colon, offset = text.partition(":")
-        if not (colon and number.isdecimal() and (offset == "end" or offset.isdecimal())):
+        if not (colon and _fits(number, 31) and (offset == "end" or _fits(offset, 63))):
             fail(f"expected PARTITION:OFFSET or PARTITION:end, not {text!r}", code=2)
         target[TopicPartition(topic, int(number))] = _HIGH_WATERMARK if offset == "end" else int(offset)
 

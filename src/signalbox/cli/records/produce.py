@@ -114,6 +114,8 @@ def produce(
         timestamp_ms = None if timestamp is None else instant_ms(timestamp)
     except ValueError as error:
         fail(str(error), code=2)
+    if separator == "":
+        fail("--key-separator is empty: leave it out for lines without a key", code=2)
     line_format = LineFormat(_bytes(separator), _bytes(key), _bytes(null), empty_is_null)
     headers = [(name, value.encode()) for name, value in pairs(header, "--header").items()]
     record = RecordFields(topic, partition, headers, timestamp_ms)

@@ -11,6 +11,7 @@ from signalbox.cli.shell.instants import instant_ms
 from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST, OffsetAdmin
 from signalbox.common.ids import TopicPartition
 
+_LARGEST = (1 << 63) - 1
 Kind = Literal["beginning", "end", "offset", "last", "time"]
 
 
@@ -30,10 +31,9 @@ def parse_start(text: str) -> Start:
         return Start("end")
     if text.startswith("@"):
         return Start("time", instant_ms(text[1:]))
-    if text.isdecimal():
-        return Start("offset", int(text))
-    if text.startswith("-") and text[1:].isdecimal():
-        return Start("last", int(text[1:]))
+    number = text.removeprefix("-")
+    if number.isascii() and number.isdecimal() and int(number) <= _LARGEST:
+        return Start("offset" if text == number else "last", int(number))
     raise ValueError(f"--offset takes beginning, end, an offset, -N (the last N records) or @TIME, not {text!r}")
 
 

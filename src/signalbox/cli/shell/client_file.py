@@ -31,7 +31,7 @@ def _parsed(location: str) -> tuple[Properties, str]:
     from signalbox.cli.connect import fail
 
     try:
-        text = Path(location).read_text(encoding="utf-8")
+        text = Path(location).read_text(encoding="utf-8-sig")
         return parse_properties(text, location), text
     except OSError as error:
         fail(f"{location} cannot be read: {error.strerror or error}", code=2)

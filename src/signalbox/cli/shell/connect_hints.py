@@ -95,12 +95,12 @@ def _stage_hints(failure: ConnectFailed, settings: ClientSettings) -> Iterator[s
 def _tls_hint(text: str) -> str:
     if "hostname" in text or "host name" in text or "ip address mismatch" in text:
         return "The certificate is for another host: use a name in it, or check ssl.endpoint.identification.algorithm."
+    if "our certificate" in text:
+        return "The broker does not accept the certificate in ssl.keystore.location: its truststore needs the issuer."
     if "certificate verify failed" in text or "self-signed" in text or "self signed" in text or "issuer" in text:
         return "The broker's certificate is not trusted: set ssl.truststore.location to its authority."
     if "client certificate" in text or ("certificate" in text and "required" in text):
         return "The listener requires a client certificate: set ssl.keystore.location."
-    if "our certificate" in text:
-        return "The broker does not accept the certificate in ssl.keystore.location: its truststore needs the issuer."
     return "The listener may not speak TLS: check the port and security.protocol (PLAINTEXT or SASL_PLAINTEXT)."
 
 
@@ -114,5 +114,6 @@ def _closed(settings: ClientSettings) -> str:
     }[protocol]
     return (
         f"The listener may expect another security.protocol than {protocol} ({others}): set it in the file of"
-        " --command-config. A listener at its limit (max.connections, max.connections.per.ip) closes connections, too."
+        " --command-config. A listener of brokers closes clients' connections: take the port of one for clients. A"
+        " listener at its limit (max.connections, max.connections.per.ip) closes them, too."
     )

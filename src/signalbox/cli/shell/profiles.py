@@ -48,7 +48,7 @@ def read_profiles() -> tuple[dict[str, Profile], str | None]:
     """The profiles by name, and the name of the default one; none of both without a file. ProfileError."""
     file = profiles_file()
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return {}, None
     except (OSError, UnicodeDecodeError) as error:

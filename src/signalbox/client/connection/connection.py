@@ -26,7 +26,7 @@ from signalbox.client.connection.stream_opener import StreamOpener
 from signalbox.client.connection.wire_frames import ApiRanges, Chunk, api_key_of, decode_response, encode_request
 from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke, VersionUnsupported
 from signalbox.protocol.api_table import API_TABLE
-from signalbox.protocol.codec_errors import EncodeError, StringTooLong
+from signalbox.protocol.codec_errors import EncodeError, StringTooLong, ValueDoesNotFit
 
 _LEAVE_AGAIN_S = 0.05
 
@@ -88,7 +88,7 @@ class ClientConnection:
             version = self.version_for(message, max_version)
         try:
             response = self.send(message, version, timeout_ms)
-        except StringTooLong:
+        except (StringTooLong, ValueDoesNotFit):
             raise
         except EncodeError as error:
             raise VersionUnsupported(f"the broker does not have what the request needs: {error}") from error

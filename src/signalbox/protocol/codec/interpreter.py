@@ -11,7 +11,7 @@ from typing import Any
 
 from signalbox.common.limits import MAX_ARRAY_ELEMENTS
 from signalbox.protocol.codec.layout import FieldLayout, StructLayout
-from signalbox.protocol.codec_errors import DecodeError, EncodeError, StringTooLong
+from signalbox.protocol.codec_errors import DecodeError, EncodeError, StringTooLong, ValueDoesNotFit
 from signalbox.protocol.lenient_utf8 import decode_utf8
 from signalbox.protocol.varint import read_uvarint, uvarint
 
@@ -198,7 +198,7 @@ def _encode_value(chunks: list[Any], value: Any, field: FieldLayout, flexible: b
         try:
             chunks.append(struct.pack(_FORMATS[field.type_name], value))
         except struct.error as error:
-            raise EncodeError(f"{path} = {value!r}: {error}") from None
+            raise ValueDoesNotFit(f"{path} = {value!r}: {error}") from None
         return
     form = ">h" if field.type_name == "string" else ">i"
     if value is None:
@@ -214,7 +214,7 @@ def _string_bytes(value: Any, path: str) -> bytes:
     try:
         body: bytes = value.encode()
     except (AttributeError, UnicodeEncodeError) as error:
-        raise EncodeError(f"{path} = {value!r}: {error}") from None
+        raise ValueDoesNotFit(f"{path} = {value!r}: {error}") from None
     if len(body) > 32767:
         raise StringTooLong(f"{path} has {len(body)} bytes, 32767 are allowed")
     return body

@@ -35,6 +35,13 @@ def test_a_broker_and_all_brokers(run: Any) -> None:
     assert run("config", "set", "broker:", "log.retention.ms=").stdout == "all brokers: changed\n"
 
 
+def test_a_key_of_brokers_that_may_be_misspelt_is_stored_with_a_warning(run: Any) -> None:
+    result = run("config", "set", "broker:1", "log.retenton.ms=5", "log.retention.ms=60000000", "metric.reporters=x")
+    assert (result.exit_code, result.stdout) == (0, "1: changed\n")
+    assert result.stderr == "warning: log.retenton.ms is not a known key (did you mean log.retention.ms?)\n"
+    assert run("config", "set", "broker:1", "log.retenton.ms=", "log.retention.ms=", "metric.reporters=").stderr == ""
+
+
 @pytest.mark.spec("L5")
 def test_a_limit_that_would_cut_off_open_connections_needs_a_yes(run: Any, cluster: Cluster) -> None:
     change = ("config", "set", "broker:", "max.connections.per.ip=2")

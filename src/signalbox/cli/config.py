@@ -58,6 +58,23 @@ def set_configs(
     results = ask_with(ConfigAdmin, lambda admin: admin.alter_configs({target: changes}))
     # A result for the defaults of all brokers has an empty name.
     report({name: replace(result, name=result.name or "all brokers") for name, result in results.items()}, "changed")
+    if target.type is ConfigResourceType.BROKER:
+        for change in changes:
+            _warn_if_unknown(change)
+
+
+def _warn_if_unknown(change: ConfigChange) -> None:
+    """Brokers store a key that they do not know, as Apache Kafka's do; it may be misspelt."""
+    # The table of all keys is a large import, which the other commands do without.
+    from signalbox.common.config.config_table import read_listener_key
+    from signalbox.common.config.old_keys import current_name
+    from signalbox.configuration.check.config_warnings import is_of_kafka, unknown_key
+    from signalbox.configuration.configuration import NODE_CONFIG
+
+    key = current_name(change.name)
+    known = key in NODE_CONFIG or is_of_kafka(key) or read_listener_key(key, NODE_CONFIG) is not None
+    if change.op is AlterConfigOp.SET and not known:
+        typer.echo(f"warning: {unknown_key(key, NODE_CONFIG)}", err=True)
 
 
 def _resource(text: str) -> ConfigResource:

@@ -69,6 +69,11 @@ def doubtful_keys(
             yield key, doubt
 
 
+def is_of_kafka(key: str) -> bool:
+    """Whether Apache Kafka has the key, which has no row here."""
+    return key in KEYS_OF_KAFKA or key in KAFKA_DYNAMIC_CONFIGS
+
+
 def unknown_key(key: str, table: ConfigTable) -> str:
     """Returns the text about a dynamic key that has no row: the key, escaped and shortened, and why it has no
     effect."""

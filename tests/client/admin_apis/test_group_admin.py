@@ -75,6 +75,20 @@ def test_a_group_is_described_by_its_coordinator(version: int) -> None:
     with_admin(test, size=2)
 
 
+def test_the_message_of_a_missing_group_names_it() -> None:
+    async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
+        coordinated_by(cluster, 1)
+        made = DescribeGroupsResponse
+        missing = made.DescribedGroup(
+            group_id="g", error_code=Error.GROUP_ID_NOT_FOUND, error_message="Group g not found."
+        )
+        cluster.brokers[1].scripts[ApiKey.DESCRIBE_GROUPS] = lambda request, version: made(groups=[missing])
+        with pytest.raises(KafkaError, match="Group g not found"):
+            await admin.describe_group("g")
+
+    with_admin(test, size=2)
+
+
 def test_a_coordinator_that_moved_is_found_again() -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
         coordinated_by(cluster, 1)

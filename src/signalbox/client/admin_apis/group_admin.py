@@ -80,6 +80,8 @@ class GroupAdmin(AdminCall):
         async def attempt(node_id: int, remaining_ms: float) -> tuple[int, GroupDescription]:
             response = await self._coordinator_asked(node_id, DescribeGroupsRequest(groups=[group_id]), remaining_ms)
             (row,) = response.groups
+            if row.error_code != Error.NONE:
+                raise rejection_of(Error.of(row.error_code), row.error_message)
             members = [
                 GroupMember(
                     member.member_id,
@@ -94,7 +96,7 @@ class GroupAdmin(AdminCall):
             described = GroupDescription(
                 group_id, row.group_state, row.protocol_type, row.protocol_data, node_id, members
             )
-            return row.error_code, described
+            return Error.NONE, described
 
         described: GroupDescription = await self._at_coordinator(group_id, attempt, timeout_ms)
         return described

@@ -102,6 +102,12 @@ def test_no_leader_dead_leader_half_an_image(offsets: dict[int, tuple[int, list[
     assert response.error_code == Error.COORDINATOR_NOT_AVAILABLE
 
 
+def test_a_partition_without_a_leader_is_named() -> None:
+    cache = cache_of(topics={"__consumer_offsets": {0: (-1, [2])}})
+    response = ask(FindCoordinatorRequest(key="g"), 3, cache=cache)
+    assert response.error_message == "__consumer_offsets-0 has no leader"
+
+
 def test_a_hole_in_the_image_is_no_bug() -> None:
     cache = cache_of(topics={"__consumer_offsets": {5: (1, [1]), 6: (1, [1])}})
     assert ask(FindCoordinatorRequest(key="g"), 3, cache=cache).error_code == Error.COORDINATOR_NOT_AVAILABLE

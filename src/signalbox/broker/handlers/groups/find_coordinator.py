@@ -71,7 +71,10 @@ class FindCoordinatorHandler:
             raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, message)
         if not topic.partitions:
             raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, f"the metadata of {internal_topic} is corrupt")
-        partition = topic.partitions.get(partition_for(key, len(topic.partitions)))
+        number = partition_for(key, len(topic.partitions))
+        partition = topic.partitions.get(number)
+        if partition is not None and partition.leader < 0:
+            raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, f"{internal_topic}-{number} has no leader")
         nodes = self._cache.image.nodes(request.context.listener_name)
         endpoint = nodes.get(partition.leader) if partition is not None else None
         if partition is None or endpoint is None:

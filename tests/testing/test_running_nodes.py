@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from signalbox.testing.locked_file import lock_file
-from signalbox.testing.running_nodes import already_run
+from signalbox.testing.running_nodes import already_run, running_nodes
 
 
 def test_nodes_and_processes_are_named(tmp_path: Path) -> None:
@@ -14,7 +14,8 @@ def test_nodes_and_processes_are_named(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("w") as file:
         lock_file(file)
-        text = already_run(folder, {"broker 1": [log, tmp_path / "none"]})
+        running = running_nodes({"broker 1": [tmp_path / "none", log], "broker 2": [tmp_path / "none"]})
+        text = already_run(folder, running)
     stop = f"`signalbox down --data '{folder}'` stops"
     assert text == f"broker 1 of {folder} already runs (process {os.getpid()}): {stop} it, or take another folder"
 

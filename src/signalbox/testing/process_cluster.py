@@ -26,9 +26,9 @@ from signalbox.testing.broker_logins import BrokerLogins, speaks_securely
 from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.generated_file import is_kept, write_generated
 from signalbox.testing.known_brokers import brokers_not_known
-from signalbox.testing.locked_file import is_locked, lock_file, node_locks, open_private
+from signalbox.testing.locked_file import lock_file, node_locks, open_private
 from signalbox.testing.node_process import NodeProcess, StartNode, run_to_the_end, start_interpreter
-from signalbox.testing.running_nodes import already_run
+from signalbox.testing.running_nodes import already_run, running_nodes
 
 FIRST_CONTROLLER_ID = 101
 READY_TIMEOUT_S = 60.0
@@ -144,8 +144,7 @@ class ProcessCluster:
         """Writes every server.properties, as `start` does too; returns the files that were edited by hand, which are
         kept. ClusterFailed, and nothing is written, if a node of the folder runs, an edited file cannot be read, or the
         folder cannot be written."""
-        running = {node.name: node.lock_files for node in self.nodes.values() if any(map(is_locked, node.lock_files))}
-        if running:
+        if running := running_nodes({node.name: node.lock_files for node in self.nodes.values()}):
             raise ClusterFailed(already_run(self.folder, running))
         try:
             if self.secured:

@@ -1,5 +1,5 @@
-"""What is reported when a cluster cannot start because nodes of its folder run: which, as which processes, and what
-stops them."""
+"""Nodes of a folder that run, by the locks of their files; and what is reported when a cluster cannot start because of
+them: which, as which processes, and what stops them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from signalbox.testing.locked_file import lock_holders
+from signalbox.testing.locked_file import is_locked, lock_holders
+
+
+def running_nodes(nodes: Mapping[str, Sequence[Path]]) -> dict[str, Sequence[Path]]:
+    """Those of which a file is locked. `nodes` has the locked files of each node by its name, such as `broker 1`."""
+    return {name: files for name, files in nodes.items() if any(map(is_locked, files))}
 
 
 def already_run(folder: Path, nodes: Mapping[str, Sequence[Path]]) -> str:
-    """One sentence; `nodes` has the locked files of each node by its name, such as `broker 1`."""
+    """One sentence about these nodes."""
     ids: dict[str, list[str]] = {}
     for name in nodes:
         role, _, number = name.partition(" ")

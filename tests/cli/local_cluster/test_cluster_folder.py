@@ -47,7 +47,7 @@ def test_a_folder_is_claimed_once(tmp_path: Path) -> None:
 
 
 def test_a_lock_of_another_process_does_not_make_the_cluster_run(tmp_path: Path) -> None:
-    """The file of an older version, with the id of a process that was killed; whoever can read it can lock it."""
+    """The file of an older version, with the id of a process that was killed: every user could lock it."""
     file = tmp_path / "up.pid"
     file.write_text(f"{os.getppid()}\n")
     file.chmod(0o644)

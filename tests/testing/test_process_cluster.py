@@ -13,6 +13,7 @@ from typing import IO
 
 import pytest
 
+from signalbox.configuration.config_file import read_config_file
 from signalbox.testing.node_process import NodeProcess, start_interpreter
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster, _with_ports
 from tests.testing.fork_server import ForkServer
@@ -164,7 +165,7 @@ def test_nothing_is_written_where_a_broker_runs(cluster: ProcessCluster) -> None
     before = cluster.brokers[1].properties_file.read_bytes()
     cluster.configure(1, {"num.partitions": "7"})
     other = ProcessCluster(cluster.folder, 3)
-    with pytest.raises(ClusterFailed, match=r"broker 1 and broker 2 of .* already run"):
+    with pytest.raises(ClusterFailed, match=r"^brokers 1 and 2 of .* already run \(processes "):
         other.start()
     assert cluster.brokers[1].properties_file.read_bytes() == before
     assert not other.brokers[3].folder.exists()
@@ -176,11 +177,30 @@ def test_nothing_is_written_where_only_a_controller_runs(tmp_path: Path) -> None
         running.kill(1)
         before = running.controllers[101].properties_file.read_bytes()
         other = ProcessCluster(tmp_path, 1, controllers=1, overrides={"num.partitions": "7"})
-        with pytest.raises(ClusterFailed, match=r"^controller 101 of .* already run"):
+        with pytest.raises(ClusterFailed, match=r"^controller 101 of .* already runs \(process "):
             other.write_files()
         assert running.controllers[101].properties_file.read_bytes() == before
         running.stop()
         assert other.write_files() == []
+
+
+def test_a_folders_name_is_one_value_of_the_properties(tmp_path: Path) -> None:
+    folder = tmp_path / "a\\tb c\nnum.partitions=7"
+    ProcessCluster(folder, 1).write_files()
+    values = read_config_file(folder / "broker-1" / "server.properties").values
+    assert values["log.dirs"] == str(folder / "broker-1" / "data")
+    assert "num.partitions" not in values
+
+
+def test_a_log_that_is_a_link_is_not_written_to(tmp_path: Path) -> None:
+    cluster = ProcessCluster(tmp_path, 1)
+    cluster.write_files()
+    other = tmp_path / "other"
+    other.write_text("mine")
+    cluster.brokers[1].log_file.symlink_to(other)
+    with pytest.raises(ClusterFailed, match=r"^broker 1 cannot be started: .*Too many levels of symbolic links.*log"):
+        cluster.start()
+    assert other.read_text() == "mine"
 
 
 def test_an_edited_file_that_is_not_utf_8_is_named(tmp_path: Path) -> None:

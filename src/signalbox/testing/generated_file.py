@@ -19,7 +19,7 @@ def write_generated(file: Path, text: str, *former: str) -> bool:
     if is_kept(file, text, *former):
         return False
     scratch = file.with_name(f".{file.name}.new")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with open(descriptor, "w", encoding="utf-8") as stream:
         stream.write(f"{_MARK}{_hash(text)}\n{text}")
     scratch.replace(file)

@@ -7,7 +7,6 @@ process is ended only by its own handle. `kill`, `pause` and `resume` are real s
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import select
@@ -21,12 +20,15 @@ from pathlib import Path
 from random import Random
 from typing import IO, Any, ClassVar, Self
 
+from signalbox.common.config.properties_file import properties_text
 from signalbox.configuration.config_file import ConfigFileError, read_config_file
 from signalbox.testing.broker_logins import BrokerLogins, speaks_securely
 from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.generated_file import is_kept, write_generated
 from signalbox.testing.known_brokers import brokers_not_known
+from signalbox.testing.locked_file import lock_file, node_locks, open_private
 from signalbox.testing.node_process import NodeProcess, StartNode, run_to_the_end, start_interpreter
+from signalbox.testing.running_nodes import already_run, running_nodes
 
 FIRST_CONTROLLER_ID = 101
 READY_TIMEOUT_S = 60.0
@@ -62,8 +64,8 @@ class BrokerProcess:
 
     @property
     def lock_files(self) -> tuple[Path, ...]:
-        """The files that are locked while the node runs: its log if this class started it, and a broker's data."""
-        return self.log_file, self.folder / "data" / ".lock"
+        """The files that are locked while the node runs."""
+        return node_locks(self.folder)
 
     @property
     def running(self) -> bool:
@@ -142,11 +144,8 @@ class ProcessCluster:
         """Writes every server.properties, as `start` does too; returns the files that were edited by hand, which are
         kept. ClusterFailed, and nothing is written, if a node of the folder runs, an edited file cannot be read, or the
         folder cannot be written."""
-        running = [node.name for node in self.nodes.values() if any(map(_is_locked, node.lock_files))]
-        if running:
-            raise ClusterFailed(
-                f"{' and '.join(running)} of {self.folder} already run: stop them or take another folder"
-            )
+        if running := running_nodes({node.name: node.lock_files for node in self.nodes.values()}):
+            raise ClusterFailed(already_run(self.folder, running))
         try:
             if self.secured:
                 self.secured = not self._kept_in_the_open()
@@ -321,15 +320,19 @@ class ProcessCluster:
     def _texts(self, broker: BrokerProcess) -> list[str]:
         """The text of server.properties, and the texts of older versions, in which brokers did not log in."""
         wanted = (True, False) if self.secured else (False,)
-        return [
-            "".join(f"{key}={value}\n" for key, value in self._properties(broker, secured).items())
-            for secured in wanted
-        ]
+        return [properties_text(self._properties(broker, secured)) for secured in wanted]
 
     def _spawn(self, broker: BrokerProcess) -> IO[bytes]:
-        with open(broker.log_file, "ab", opener=_private) as log:
-            _lock(log, broker)
-            run_to_the_end(partial(self._start_process, broker, log))
+        """Starts the node. It inherits its log with the lock, and holds that until it ends, in whatever way: a
+        controller has no data directory whose lock could show that it runs. ClusterFailed."""
+        try:
+            with open(broker.log_file, "ab", opener=open_private) as log:
+                lock_file(log)
+                run_to_the_end(partial(self._start_process, broker, log))
+        except BlockingIOError:
+            raise ClusterFailed(already_run(self.folder, {broker.name: broker.lock_files})) from None
+        except OSError as error:
+            raise ClusterFailed(f"{broker.name} cannot be started: {error}") from error
         assert broker.process is not None
         assert broker.process.stdout is not None
         return broker.process.stdout
@@ -359,32 +362,6 @@ class ProcessCluster:
                 raise ClusterFailed(f"{broker.name} {what}; the end of its log:\n{broker.tail()}")
             line += piece
         broker.ready = json.loads(line.splitlines()[-1])
-
-
-def _private(path: str, flags: int) -> int:
-    """For its owner alone, as the files beside it: a log has the names of principals and addresses of clients."""
-    return os.open(path, flags, 0o600)
-
-
-def _lock(log: IO[bytes], node: BrokerProcess) -> None:
-    """Locks the log of a node that is to be started. The process inherits the lock with the file, and holds it until
-    it ends, in whatever way. A controller has no data directory whose lock could show that it runs."""
-    try:
-        fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise ClusterFailed(f"{node.name} already runs with the log {log.name}") from None
-
-
-def _is_locked(file: Path) -> bool:
-    """True if a running node holds the lock."""
-    try:
-        with file.open("r+b") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False  # the directory does not exist yet, or a broker could not open it either
-    return False
 
 
 def _with_ports(listeners: str, bound: Mapping[str, str]) -> str:

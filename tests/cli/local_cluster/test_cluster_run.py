@@ -90,6 +90,43 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     assert "cannot be written: Not a directory" in result.output
 
 
+@pytest.mark.parametrize(
+    ("name", "detach"),
+    [
+        ("up.pid", []),
+        ("up.log", ["--detach"]),
+    ],
+)
+def test_links_in_the_folder_are_not_written_through(name: str, detach: list[str], tmp_path: Path) -> None:
+    other, folder = tmp_path / "other", tmp_path / "cluster"
+    other.write_text("mine")
+    folder.mkdir()
+    (folder / name).symlink_to(other)
+    result = CliRunner().invoke(app, ["up", "--data", str(folder), "--port", "0", *detach])
+    assert (result.exit_code, result.stderr) == (
+        1,
+        f"{folder / name} cannot be written: Too many levels of symbolic links\n",
+    )
+    assert other.read_text() == "mine"
+
+
+def test_a_detached_cluster_whose_log_cannot_be_written_is_not_started(tmp_path: Path) -> None:
+    (tmp_path / "up.log").mkdir()
+    result = CliRunner().invoke(app, ["up", "--data", str(tmp_path), "--port", "0", "--detach"])
+    assert (result.exit_code, result.stderr) == (1, f"{tmp_path}/up.log cannot be written: Is a directory\n")
+
+
+def test_a_folder_of_another_user_or_with_a_name_that_cannot_be_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = CliRunner().invoke(app, ["up", "--data", str(tmp_path / "a\nnode.id=7"), "--port", "0"])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    result = CliRunner().invoke(app, ["up", "--data", str(tmp_path), "--port", "0"])
+    assert (result.exit_code, f"{tmp_path} belongs to another user" in result.stderr) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_brokers_log_in_to_each_other_and_an_edited_folder_or_an_override_has_it_its_way(tmp_path: Path) -> None:
     """None of the brokers starts: num.partitions is invalid."""
     run, wrong = CliRunner(), ["--override", "num.partitions=many"]

@@ -10,6 +10,9 @@ import sys
 import termios
 from pathlib import Path
 
+import pytest
+
+from signalbox.cli.local_cluster.detached import detach
 from tests.waiting import until
 
 READY = """
@@ -51,6 +54,25 @@ def test_the_command_ends_when_the_child_is_ready(tmp_path: Path) -> None:
     done = run(READY, log)
     assert (done.returncode, done.stdout) == (0, "starting\n")
     assert until(lambda: log.exists() and log.read_text() == "running\n")
+
+
+def test_a_log_that_cannot_be_opened_is_an_error_of_the_command(tmp_path: Path) -> None:
+    (tmp_path / "up.log").mkdir()
+    with pytest.raises(IsADirectoryError):
+        detach(tmp_path / "up.log")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with pytest.raises(OSError, match="symbolic links"):
+        detach(tmp_path / "link")
+    assert not (tmp_path / "target").exists()
+
+
+def test_the_log_of_another_run_is_kept_until_the_child_is_ready(tmp_path: Path) -> None:
+    log = tmp_path / "up.log"
+    log.write_text("before")
+    assert run(FAILING, log).returncode == 3
+    assert log.read_text() == "before"
+    assert run(READY, log).returncode == 0
+    assert until(lambda: log.read_text() == "running\n")
 
 
 def test_a_child_may_be_ready_with_an_error(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from signalbox.common.config.properties_file import parse_properties
+from signalbox.common.config.properties_file import parse_properties, properties_text
 
 TEXT = """# comment
 ! another
@@ -72,3 +72,18 @@ def test_an_override_may_have_an_old_name() -> None:
     properties.override("metrics.http.port=9404", "--override")
     assert properties.values == {"signalbox.metrics.http.port": "9404"}
     assert properties.renamed == [("metrics.http.port", "--override")]
+
+
+@pytest.mark.parametrize(
+    "value", ["", "a=b:c#d", " x ", "a\nb=2", "\r\f\t", "C:\\new\\u0041\\", "r\u00e9plica \U0001f682", "# no comment"]
+)
+def test_what_is_written_is_read_again(value: str) -> None:
+    values = {"first": value, "#a key:=\n\\": value, "last": "1"}
+    assert parse_properties(properties_text(values)).values == values
+
+
+def test_ordinary_values_are_written_as_they_are() -> None:
+    assert (
+        properties_text({"listeners": "CLIENT://:1,X://:2", "a.b": "C=d e"})
+        == "listeners=CLIENT://:1,X://:2\na.b=C=d e\n"
+    )

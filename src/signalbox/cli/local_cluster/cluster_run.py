@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -13,9 +14,18 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from signalbox.cli.connect import draw_within, fail, tell, terminal_width
-from signalbox.cli.local_cluster.cluster_folder import AlreadyRuns, claim, default_folder, rotate_logs
+from signalbox.cli.local_cluster.cluster_folder import (
+    AlreadyRuns,
+    ForeignFolder,
+    chosen_folder,
+    claim,
+    default_folder,
+    make_folder,
+    rotate_logs,
+)
 from signalbox.cli.local_cluster.cluster_ports import Ports
 from signalbox.cli.local_cluster.cluster_start import cause_first, create_topics, parse_topic
 from signalbox.cli.local_cluster.detached import Detached, detach
@@ -61,9 +71,9 @@ def run_cluster(plan: ClusterPlan) -> None:
     _warn_of_unknown(overrides)
     try:
         topics = [parse_topic(text) for text in plan.topics]
+        folder = chosen_folder(plan.folder)
     except ValueError as error:
         fail(str(error), code=2)
-    folder = (plan.folder or default_folder()).absolute()
     _reject_listeners(plan.listeners, plan.drill)
     if plan.drill:
         overrides = _for_relays(overrides, plan.advertised_host, plan.listeners)
@@ -72,11 +82,12 @@ def run_cluster(plan: ClusterPlan) -> None:
     cluster.more_listeners |= plan.listeners
     properties = {node_id: broker.properties_file for node_id, broker in cluster.brokers.items()}
     relays = DrillRelays(folder, ports.relayed(), properties) if plan.drill else None
-    background = detach(folder / "up.log") if plan.detached and _made(folder) else None
     with ExitStack() as stack:
         try:
+            make_folder(folder)
+            background = detach(folder / "up.log") if plan.detached else None
             stack.enter_context(claim(folder))
-        except AlreadyRuns as error:
+        except (AlreadyRuns, ForeignFolder) as error:
             fail(str(error))
         except OSError as error:
             fail(f"{error.filename} cannot be written: {error.strerror}")
@@ -127,14 +138,6 @@ def _for_relays(overrides: dict[str, str], advertised_host: str | None, more: di
         return overrides
     own = "".join(f",{name}:{protocol}" for name, protocol in {KIT: "PLAINTEXT", **more}.items())
     return overrides | {_PROTOCOLS: f"{overrides[_PROTOCOLS]}{own}"}
-
-
-def _made(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        fail(f"{error.filename} cannot be written: {error.strerror}")
-    return True
 
 
 def _run(
@@ -194,13 +197,16 @@ def _show(cluster: ProcessCluster, errors: list[str], console: Console, backgrou
     if cluster.controllers:
         draw_within(_controllers(cluster), width)
     draw_within(_overview(cluster), width)
-    stop = f"signalbox down --data {cluster.folder}" if background is not None else "Ctrl-C"
-    console.print(f"bootstrap.servers=[bold]{cluster.bootstrap()}[/bold]   {stop} stops the cluster", soft_wrap=True)
+    stop = f"signalbox down --data {shlex.quote(str(cluster.folder))}" if background is not None else "Ctrl-C"
+    address = f"bootstrap.servers=[bold]{cluster.bootstrap()}[/bold]"
+    console.print(f"{address}   {escape(stop)} stops the cluster", soft_wrap=True)
 
 
 def _say_drill(cluster: ProcessCluster, relays: DrillRelays, console: Console) -> None:
-    at = "" if cluster.folder == default_folder().absolute() else f" --data {cluster.folder}"
-    console.print(f"`signalbox drill -h` names the faults, for example: signalbox drill swap 1 2{at}", soft_wrap=True)
+    at = "" if cluster.folder == default_folder().absolute() else f" --data {shlex.quote(str(cluster.folder))}"
+    console.print(
+        f"`signalbox drill -h` names the faults, for example: signalbox drill swap 1 2{escape(at)}", soft_wrap=True
+    )
     console.print(f"past all faults (listener {KIT}): {relays.kit_bootstrap}", soft_wrap=True)
 
 

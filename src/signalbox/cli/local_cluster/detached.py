@@ -13,31 +13,36 @@ from pathlib import Path
 from typing import NoReturn
 
 from signalbox.cli.connect import terminal_width
+from signalbox.testing.locked_file import open_private
 
 _READY = (b"\0", b"\1")  # by exit code
 
 
 class Detached:
-    """The child's side: `ready` lets the command end. `width` is that of the command's terminal; None: it has none."""
+    """The child's side: `ready` lets the command end. `log` is a descriptor; `width` is that of the command's terminal;
+    None: it has none."""
 
-    def __init__(self, log: Path, width: int | None) -> None:
+    def __init__(self, log: int, width: int | None) -> None:
         self._log = log
         self.width = width
 
     def ready(self, code: int = 0) -> None:
-        """Write further output to the file; the command sees the end of the pipe, and ends with 0 or 1."""
+        """Write further output to the file, which is emptied; the command sees the end of the pipe, and ends with 0
+        or 1."""
         sys.stdout.flush()
         sys.stderr.flush()
+        os.ftruncate(self._log, 0)
         os.write(1, _READY[code])
-        descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        os.dup2(descriptor, 1)
-        os.dup2(descriptor, 2)
-        os.close(descriptor)
+        os.dup2(self._log, 1)
+        os.dup2(self._log, 2)
+        os.close(self._log)
 
 
 def detach(log: Path) -> Detached:
     """Returns in a child process in a session of its own. The parent copies its standard output, and ends when the
-    child is ready, or with the child's code."""
+    child is ready, or with the child's code. OSError before that if the file cannot be opened; it is not emptied yet,
+    since another process may run the cluster and write to it."""
+    descriptor = open_private(log, os.O_WRONLY | os.O_CREAT)
     sys.stdout.flush()
     sys.stderr.flush()
     width = terminal_width()
@@ -53,7 +58,7 @@ def detach(log: Path) -> Detached:
     os.dup2(writable, 1)
     os.close(nothing)
     os.close(writable)
-    return Detached(log, width)
+    return Detached(descriptor, width)
 
 
 def _wait(child: int, readable: int) -> NoReturn:

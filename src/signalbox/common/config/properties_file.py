@@ -9,6 +9,7 @@ earlier lines. A key with an old name (`old_keys`) is read as the key of today; 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from signalbox.common.config.old_keys import current_name
@@ -17,6 +18,8 @@ from signalbox.common.config.old_keys import current_name
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HEXADECIMAL = re.compile(r"[0-9a-fA-F]{4}")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPED = {ord(char): f"\\{letter}" for letter, char in _ESCAPES.items()} | {ord("\\"): "\\\\"}
+_ESCAPED_IN_KEYS = _ESCAPED | {ord(char): f"\\{char}" for char in "=: #!"}
 
 
 @dataclass(slots=True)
@@ -62,6 +65,15 @@ def parse_properties(text: str, origin: str = "server.properties") -> Properties
         found.values[key] = value
         found.lines[key] = number
     return found
+
+
+def properties_text(values: Mapping[str, str]) -> str:
+    """A file of these values, from which `parse_properties` reads the same ones."""
+    lines = []
+    for key, value in values.items():
+        first = "\\" if value.startswith(" ") else ""  # otherwise a blank there is no part of the value
+        lines.append(f"{key.translate(_ESCAPED_IN_KEYS)}={first}{value.translate(_ESCAPED)}\n")
+    return "".join(lines)
 
 
 def _logical_lines(text: str) -> list[tuple[int, str]]:

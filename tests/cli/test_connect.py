@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from signalbox.cli.connect import COMMAND_CONFIG, ask, pairs, property_values, report, show
+from signalbox.cli.connect import COMMAND_CONFIG, ask, fail, pairs, property_values, report, say, show, tell
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import BOOTSTRAP
 from signalbox.client.admin_apis.admin_call import AdminResult
@@ -39,6 +39,32 @@ def test_one_rejection_among_many_is_printed_and_sets_the_exit_code(capsys: pyte
     captured = capsys.readouterr()
     assert (ended.value.exit_code, captured.out) == (1, "a: created\n")
     assert "[b]: it is there" in captured.err
+
+
+def test_lines_have_no_escape_sequences_of_others(capsys: pytest.CaptureFixture[str]) -> None:
+    listing = Listing("name", title="of \x1b[2J\n")
+    listing.add("\x1b]0;x\x07")
+    say("group a\nb\x1b")
+    tell({}, "first\x00", "second\u202e")
+    show(listing)
+    rejected = AdminResult(name="a", error=Error.INVALID_TOPIC_EXCEPTION, message="a\nforged\x1b")
+    with pytest.raises(typer.Exit):
+        report({"a": rejected}, "created")
+    with pytest.raises(typer.Exit):
+        fail("ours\nours, too: \x1b[31m s3://u:S3cret@h")
+    captured = capsys.readouterr()
+    assert all(line.isprintable() for line in captured.out.splitlines())
+    assert captured.out.splitlines()[:4] == [r"group a\nb\x1b", r"first\x00", r"second\u202e", r"of \x1b[2J\n"]
+    assert r"\x1b]0;x\x07" in captured.out
+    assert r"a\nforged\x1b" in captured.err
+    assert captured.err.endswith("ours\nours, too: \\x1b[31m s3://u:****@h\n")
+
+
+def test_no_address_is_one_fault(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv(BOOTSTRAP, "")
+    with pytest.raises(typer.Exit):
+        ask(lambda admin: admin.describe_cluster(), timeout_ms=200)
+    assert capsys.readouterr().err == "bootstrap.servers: is missing. Name one broker as host:port\n"
 
 
 @pytest.mark.parametrize(("bootstrap", "code"), [("127.0.0.1:1", 1), ("nonsense", 2), ("", 2), ("127.0.0.1:port", 2)])

@@ -14,6 +14,16 @@ def test_a_failure_names_the_address_and_how_far_it_got() -> None:
     assert str(ConnectionLost(ADDRESS, "reset")) == "connection to [::1]:9092 lost: reset"
 
 
+def test_what_a_peer_wrote_is_one_short_line() -> None:
+    hostile = Address("h\x1b[2J\n" + "x" * 20_000, 9092)
+    for failure in (ConnectFailed(hostile, "resolve", hostile.host), ConnectionLost(hostile, hostile.host)):
+        text = str(failure)
+        assert text.isprintable()
+        assert len(text) < 2_000
+        assert r"h\x1b[2J\n" in text
+        assert "x:9092 " in text
+
+
 def test_a_misroute_says_what_to_check() -> None:
     text = str(Misrouted(ADDRESS, Identity("c", 2)))
     assert "wanted node 2 of cluster c" in text

@@ -10,6 +10,7 @@ import typer
 from signalbox.cli.connect import ask_with, fail, pairs, report, show
 from signalbox.cli.shell.listing import Listing
 from signalbox.client.admin_apis.config_admin import ConfigAdmin, ConfigChange, ConfigResource
+from signalbox.common.visible_text import one_line
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 
 app = typer.Typer(help="Configs of topics and brokers: describe, set.", no_args_is_help=True)
@@ -54,7 +55,14 @@ def set_configs(
     ):
         warnings = ask_with(ConfigAdmin, lambda admin: admin.cut_off(target, changes))
         if warnings:
-            fail("\n".join([*warnings, "Nothing was changed. Repeat the command with --yes to apply the change."]))
+            fail(
+                "\n".join(
+                    [
+                        *map(one_line, warnings),
+                        "Nothing was changed. Repeat the command with --yes to apply the change.",
+                    ]
+                )
+            )
     results = ask_with(ConfigAdmin, lambda admin: admin.alter_configs({target: changes}))
     # A result for the defaults of all brokers has an empty name.
     report({name: replace(result, name=result.name or "all brokers") for name, result in results.items()}, "changed")

@@ -19,6 +19,7 @@ import typer
 from signalbox.cli.shell.client_file import read_client_file
 from signalbox.cli.shell.listing import Listing, json_text
 from signalbox.cli.shell.shared_options import COMMAND_CONFIG, shared
+from signalbox.common.visible_text import one_line, visible, without_logins
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -121,15 +122,17 @@ def _origin_of_key(key: str) -> str:
 
 
 def say(line: str) -> None:
-    """Prints one line without wrapping or markup; with --json to standard error."""
-    print(line, file=sys.stderr if shared().as_json else sys.stdout, flush=True)
+    """Prints one line without wrapping or markup; with --json to standard error. What cannot be printed is escaped,
+    line breaks included: names in it are what others wrote."""
+    print(visible(line), file=sys.stderr if shared().as_json else sys.stdout, flush=True)
 
 
-def tell(document: Mapping[str, Any], line: str) -> None:
-    """Prints a result: the document with --json, else the line."""
+def tell(document: Mapping[str, Any], *lines: str) -> None:
+    """Prints a result: the document with --json, else the lines."""
     if shared().as_json:
         print(json_text(document), flush=True)
-    else:
+        return
+    for line in lines:
         say(line)
 
 
@@ -173,7 +176,7 @@ def report(results: Mapping[Any, AdminResult], done: str) -> None:
             result.raise_for_error()
         except KafkaError as error:
             message = str(error)
-            _complain(message)
+            _complain(one_line(message))
         else:
             if not shared().as_json:
                 say(f"{result.name}: {done}")
@@ -211,7 +214,8 @@ def property_values(texts: list[str] | None, table: ConfigTable, *others: str) -
 
 
 def _complain(message: str) -> None:
-    typer.secho(message, fg="red", err=True)
+    """Prints lines of ours: who puts a text of the cluster into one makes it `one_line` of its own."""
+    typer.secho(without_logins(visible(message, keep="\n")), fg="red", err=True)
 
 
 def fail(message: str, code: int = 1) -> NoReturn:

@@ -19,7 +19,7 @@ import typer
 from signalbox.cli import connect
 from signalbox.cli.broker_page import Addresses, BrokerPage, page_of
 from signalbox.cli.connect import tell
-from signalbox.cli.shell.listing import Listing
+from signalbox.cli.shell.listing import Listing, cell_text
 from signalbox.cli.shell.shared_options import shared
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _tables(states: Sequence[ForwardingState], before: dict[str, ForwardingState
 
 def cells_of(row: Sequence[Any]) -> list[str]:
     """A row as texts: rates with one digit, `-` for what is not known."""
-    return ["-" if cell is None else f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row]
+    return ["-" if cell is None else f"{cell:.1f}" if isinstance(cell, float) else cell_text(cell) for cell in row]
 
 
 def _listing(kind: str, rows: Sequence[Row]) -> Listing:

@@ -18,6 +18,7 @@ from signalbox.cli.broker_page import Addresses, BrokerPage, page_of
 from signalbox.cli.connect import show
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import shared
+from signalbox.common.visible_text import visible
 
 _PREFIXES = {"data": "", "control": "controlplane", "controller": "controller"}
 _COLUMNS = (
@@ -56,7 +57,10 @@ class ListenerState:
         """The row of the table."""
         *names, connections, queued, mean, idle, requests, rejected, expired = self.values(before)
         mean_text = "-" if mean is None else f"{mean:.3f}"
-        return (*names, *map(str, (connections, queued, mean_text, f"{idle:.0%}", requests, rejected, expired)))
+        return (
+            *map(visible, names),
+            *map(str, (connections, queued, mean_text, f"{idle:.0%}", requests, rejected, expired)),
+        )
 
 
 def planes(
@@ -104,7 +108,7 @@ def _read_states(addresses: list[str]) -> Iterator[ListenerState]:
 def listener_states(broker: str, page: str) -> Iterator[ListenerState]:
     """The listeners of one page, control planes first. Ends the command if the page is not a broker's."""
     samples = BrokerPage(broker, page)
-    listeners = samples.listeners
+    listeners = [labels for labels in samples.listeners if labels["plane"] in _PREFIXES]
     read = samples.read
 
     for labels in sorted(listeners, key=lambda each: (each["plane"] == "data", each["listener"])):

@@ -50,6 +50,7 @@ class ClientSettings:
         properties = {current_name(key): value for key, value in properties.items()}
         values, faults = CLIENT_CONFIG.read(properties)
         if not properties.get("bootstrap.servers"):
+            faults = [fault for fault in faults if fault.key != "bootstrap.servers"]  # one sentence for one fault
             faults.append(ConfigFault("bootstrap.servers", "", "is missing", "Name one broker as host:port"))
         security = PLAINTEXT
         if values["security.protocol"] != SecurityProtocol.PLAINTEXT.name:

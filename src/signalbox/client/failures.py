@@ -8,8 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from signalbox.common.visible_text import one_line
+
 if TYPE_CHECKING:
     from signalbox.client.connection.node import Address, Identity
+
+
+_ADDRESS_CHARACTERS = 300  # a name in DNS has at most 253
+
+
+def _shown(address: Address) -> str:
+    """An address as a message has it: a peer may advertise anything as a host name."""
+    return one_line(str(address), _ADDRESS_CHARACTERS)
 
 
 class ClientFailure(Exception):
@@ -22,7 +32,7 @@ class ConnectFailed(ClientFailure):
     """No connection was established. `stage` is the stage reached: resolve, tcp, tls, api-versions, sasl."""
 
     def __init__(self, address: Address, stage: str, problem: str) -> None:
-        super().__init__(f"could not connect to {address} ({stage}): {problem}")
+        super().__init__(f"could not connect to {_shown(address)} ({stage}): {one_line(problem)}")
         self.address = address
         self.stage = stage
         self.problem = problem
@@ -33,7 +43,7 @@ class ConnectionLost(ClientFailure):
     `closed_here`: this client closed it, because it starts over or the node has another address."""
 
     def __init__(self, address: Address, reason: str, *, closed_here: bool = False) -> None:
-        super().__init__(f"connection to {address} lost: {reason}")
+        super().__init__(f"connection to {_shown(address)} lost: {one_line(reason)}")
         self.address = address
         self.reason = reason
         self.closed_here = closed_here

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from signalbox.common.audit_event import AUDIT_TOPIC
+from signalbox.common.visible_text import without_logins
 from signalbox.pipeline.client.librdkafka_settings import ClientPropertyError, librdkafka_settings
 from signalbox.pipeline.client.properties import property_faults
 from signalbox.pipeline.event_time.rule import EventTimeRule, event_time_faults, rule_of
@@ -229,8 +230,8 @@ class OptionError(ValueError):
     """Invalid options, all faults at once."""
 
     def __init__(self, faults: list[str]) -> None:
-        super().__init__("; ".join(faults))
-        self.faults = faults
+        self.faults = list(map(without_logins, faults))
+        super().__init__("; ".join(self.faults))
 
 
 class TemporaryError(RuntimeError):

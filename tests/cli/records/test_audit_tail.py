@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from signalbox.cli.records.audit_tail import event_line
 from signalbox.testing.cluster import Cluster
 from tests.cli.following import first_line
@@ -40,6 +42,25 @@ def test_a_line_has_the_fields_that_apply(run: Any) -> None:
     assert event_line(event) == "1970-01-01T00:00:01.500Z broker=2 rejected x3 listener=CLIENT api=PRODUCE error=X"
     run("topic", "create", "audited-too")
     assert until(lambda: "resource=audited-too" in run("audit", "tail", "--kind", "admin").stdout)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("app-1", "app-1"),
+        ("a\n1970-01-01 forged", r'"a\n1970-01-01 forged"'),
+        ("\x1b[2J\x9b", r"\x1b[2J\x9b"),
+        ("a principal=User:admin", '"a principal=User:admin"'),
+        ("a=b", '"a=b"'),
+        ('say "x"', r'"say \"x\""'),
+        (r"a\n", r'"a\\n"'),
+        ("\u202eevil\u2028x", r'"\u202eevil\u2028x"'),
+        ("\xa0api=X", r'"\xa0api=X"'),
+    ],
+)
+def test_a_client_forges_nothing_in_a_line(value: str, shown: str) -> None:
+    event = {"timestamp_ms": 0, "broker_id": 2, "kind": "denied", "client_id": value, "api": "FETCH"}
+    assert event_line(event) == f"1970-01-01T00:00:00.000Z broker=2 denied client_id={shown} api=FETCH"
 
 
 def test_new_events_are_printed_as_they_arrive(run: Any, cluster: Cluster) -> None:

@@ -14,6 +14,7 @@ from signalbox.client.connection.node import Address
 from signalbox.client.failures import (
     AuthenticationRejected,
     ClientFailure,
+    ConfigRejected,
     ConnectFailed,
     ConnectionLost,
     DeadlinePassed,
@@ -89,6 +90,20 @@ def test_a_broker_that_requires_a_client_certificate_says_so(tmp_path: Path) -> 
         result = CliRunner().invoke(app, ["topic", "list", "-b", servers, "--command-config", str(file)])
     assert result.exit_code == 1
     assert "The listener requires a client certificate: set ssl.keystore.location." in result.stderr
+
+
+def test_only_an_address_that_was_given_is_corrected_in_the_option() -> None:
+    text = explained(ConnectFailed(Address("there\n\x1b", 1), "resolve", "x"), SETTINGS, "here:9092")
+    assert r"A broker advertises there\n\x1b:1, which" in text
+    assert "--bootstrap-server" not in text
+    assert len(text.splitlines()) == 3
+
+
+def test_an_error_of_a_broker_is_one_line() -> None:
+    assert explained(rejection_of(Error.UNKNOWN_SERVER_ERROR, "a\n\x1bb"), SETTINGS, "").endswith(r"a\n\x1bb")
+    with pytest.raises(ConfigRejected) as faults:
+        ClientSettings.from_properties({"bootstrap.servers": "x", "request.timeout.ms": "x"})
+    assert len(explained(faults.value, SETTINGS, "").splitlines()) == 2
 
 
 def test_the_cause_of_a_passed_deadline_counts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import time
 from pathlib import Path
@@ -117,3 +118,40 @@ def test_a_broker_that_is_missing_for_long_is_a_note(monkeypatch: pytest.MonkeyP
     assert asyncio.run(run()) == "done"
     assert len(notes) == 1
     assert notes[0].startswith("still waiting for a broker: could not connect to 127.0.0.1:")
+
+
+def test_the_reason_of_an_error_is_printed_once(caplog: pytest.LogCaptureFixture) -> None:
+    """A cluster whose brokers cannot be reached at the addresses that they advertise: the client starts over."""
+    log = logging.getLogger("signalbox.client")
+    text = "Rebootstrapping from the bootstrap servers: %s"
+
+    def fail() -> None:
+        with first_contact.held_warnings():
+            log.warning(text, ClientFailure("x cannot be reached"))
+            log.warning(text, ClientFailure("another reason"))
+            log.error("something else")
+            assert caplog.messages == ["something else"]
+            raise ClientFailure("no broker: x cannot be reached")
+
+    with pytest.raises(ClientFailure):
+        fail()
+    assert caplog.messages[1:] == ["Rebootstrapping from the bootstrap servers: another reason"]
+    log.warning(text, "later")
+    assert caplog.messages[-1].endswith("later")
+
+
+def test_a_broker_that_advertises_a_name_that_is_none(caplog: pytest.LogCaptureFixture) -> None:
+
+    async def run() -> Result:
+        async with LoopbackCluster() as cluster:
+            bootstrap = "{}:{}".format(*(await cluster.add_broker(1)).address)
+            cluster.advertised[1] = ("nosuch\x1b.invalid", 9092)
+            result, _ = await asyncio.to_thread(timed, bootstrap)
+            return result
+
+    result = asyncio.run(run())
+    assert result.exit_code == 1
+    lines = result.stderr.splitlines()
+    assert r"could not connect to nosuch\x1b.invalid:9092 (resolve)" in lines[0]
+    assert [line.split()[0] for line in lines] == ["could", "A", "Tried"]
+    assert not [record for record in caplog.records if "Rebootstrapping" in record.message]

@@ -30,5 +30,12 @@ def test_a_document_has_listings_and_facts() -> None:
     }
 
 
+def test_a_cell_has_no_escape_sequences_and_json_is_exact() -> None:
+    listing = Listing("name", "hosts")
+    listing.add("a\x1b[2J\nb", ["\x00", "\u202eh"])
+    assert listing.texts() == [[r"a\x1b[2J\nb", r"\x00,\u202eh"]]
+    assert json.loads(json_text(listing)) == [{"name": "a\x1b[2J\nb", "hosts": ["\x00", "\u202eh"]}]
+
+
 def test_numbers_are_not_flags() -> None:
     assert [cell_text(cell) for cell in (0, 1, 1.5, "0")] == ["0", "1", "1.5", "0"]

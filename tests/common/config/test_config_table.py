@@ -82,6 +82,11 @@ def test_a_fault_reads_as_a_sentence() -> None:
     assert str(fault) == "server.properties:3: listeners (X://): has no port. Write X://host:9092"
 
 
+def test_a_fault_shows_no_password() -> None:
+    fault = ConfigFault("zookeeper.connect", "u:S3cret@h", "'u:S3cret@h': 'S3cret@h' is no port", "Expected host:port")
+    assert str(fault) == "zookeeper.connect (u:****@h): 'u:****@h': '****@h' is no port. Expected host:port"
+
+
 def test_a_fault_is_one_line_whatever_was_written() -> None:
     fault = ConfigFault("a\x1b[2J", "x" * 300, "'\ud800\n' " + "y" * 1000, "Write 1")
     assert str(fault) == (

@@ -84,6 +84,22 @@ def test_every_entry_comes_back() -> None:
     assert decode_backup(encode_backup("x", ENTRIES)) == ENTRIES
 
 
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"S3cret\n\xff", "it is no backup, or was cut short: a line is not JSON"),
+        (b"\xff\xfeS3cret\n", "it is no backup, or was cut short: a line is not text"),
+        (b"", "it is no backup, or was cut short: its lines are not those of a backup"),
+        (b'"S3cret"\n{}\n', "it is no backup, or was cut short: its lines are not those of a backup"),
+        (b'{"S3cret":1}\n{}\n', "it is no backup, or was cut short: a line has no format"),
+    ],
+)
+def test_what_is_no_backup_is_described_in_words(content: bytes, fault: str) -> None:
+    with pytest.raises(BadBackup) as rejected:
+        decode_backup(content)
+    assert str(rejected.value) == fault
+
+
 def test_an_entry_that_is_no_text_keeps_nothing_from_being_saved() -> None:
     corrupt: dict[str, bytes | None] = {**ENTRIES, "/brokers": b"\xff\x00", "/config": b""}
     content = encode_backup("x", corrupt)

@@ -82,7 +82,8 @@ def explain_code(code: str) -> None:
     row = codes().get(code.upper())
     if row is None:
         fail(f"there is no code {code}; the codes are {', '.join(codes())}", code=_USAGE)
-    say(page_of(row).rstrip())
+    for line in page_of(row).rstrip().splitlines():
+        say(line)
 
 
 def _places(bootstrap: list[str], configs: list[Path]) -> tuple[list[str], list[Path]]:

@@ -54,7 +54,7 @@ def format_(
         lines = asyncio.run(format_storage(loaded, users))
     except (NotFormatted, StartError) as error:
         fail(str(error))
-    tell({"config": str(config), "notes": lines}, "\n".join(lines))
+    tell({"config": str(config), "notes": lines}, *lines)
 
 
 def _texts(arguments: list[str]) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import deque
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from signalbox.cli.connect import fail, run_client
 from signalbox.cli.shell.instants import instant_ms, instant_text
 from signalbox.cli.shell.shared_options import shared
 from signalbox.common.audit_event import AUDIT_TOPIC, AuditKind
+from signalbox.common.visible_text import visible
 
 if TYPE_CHECKING:
     from signalbox.client.cluster_client import ClusterClient
@@ -24,6 +26,8 @@ _POLL_MS = 200
 _DETAILS = (
     "listener", "principal", "client_address", "client_id", "api", "resource", "error", "reason", "expected", "actual",
 )  # fmt: skip
+
+_PLAIN = re.compile(r"""[^\s="'`\\]+""")
 
 
 @app.callback()
@@ -105,7 +109,17 @@ def _print(events: list[dict[str, Any]]) -> None:
 
 def event_line(event: Mapping[str, Any]) -> str:
     """An event as one line: time, broker, kind, and the fields that apply."""
-    count = f" x{event['count']}" if event.get("count", 1) != 1 else ""
-    details = [f"{name}={event[name]}" for name in _DETAILS if event.get(name) not in (None, "", -1)]
+    count = f" x{_shown(event['count'])}" if event.get("count", 1) != 1 else ""
+    details = [f"{name}={_shown(event[name])}" for name in _DETAILS if event.get(name) not in (None, "", -1)]
     time = instant_text(int(event.get("timestamp_ms", 0)), "milliseconds")
-    return " ".join([time, f"broker={event.get('broker_id')}", f"{event.get('kind')}{count}", *details])
+    return " ".join([time, f"broker={_shown(event.get('broker_id'))}", f"{_shown(event.get('kind'))}{count}", *details])
+
+
+def _shown(value: Any) -> str:
+    """A value that neither a terminal nor a reader of the line takes for something else: clients choose some of them.
+    Quoted if it is not one plain word, with escapes for what cannot be printed."""
+    text = str(value)
+    if _PLAIN.fullmatch(text):
+        return visible(text)
+    escaped = text.replace("\\", r"\\").replace('"', r"\"")
+    return f'"{visible(escaped)}"'

@@ -48,7 +48,8 @@ def completion(
         for word in next_words(root, context.find_root(), typed or [""]):
             say(word)
     elif shell in _SCRIPTS:
-        say(_SCRIPTS[shell])
+        for line in _SCRIPTS[shell].splitlines():
+            say(line)
     else:
         fail(f"there is no script for {shell!r}: expected {', '.join(_SCRIPTS)}", code=2)
 

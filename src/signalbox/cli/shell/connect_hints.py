@@ -9,6 +9,7 @@ from signalbox.client.client_settings import ClientSettings
 from signalbox.client.failures import (
     AuthenticationRejected,
     ClientFailure,
+    ConfigRejected,
     ConnectFailed,
     ConnectionLost,
     DeadlinePassed,
@@ -16,9 +17,11 @@ from signalbox.client.failures import (
     PeerBroke,
     VersionUnsupported,
 )
+from signalbox.common.visible_text import one_line
 
 _TWICE = re.compile(r"^([A-Z_]+: )\1")  # some brokers begin a message with the name of the error
 _NO_SASL = "the listener has no SASL"  # `client/connection/handshake.py`
+_LONGEST = 4_000  # characters of an error
 _ALERT = "tls failed"  # TLS 1.3: the broker rejects a client's certificate after the client's handshake has ended
 
 
@@ -28,14 +31,21 @@ def explained(error: Exception, settings: ClientSettings | None, bootstrap: str)
     if isinstance(error, DeadlinePassed) and isinstance(error.__cause__, ClientFailure):
         failure = error.__cause__
     if settings is None or not isinstance(failure, ConnectFailed | ConnectionLost | VersionUnsupported):
-        return _TWICE.sub(r"\1", str(error))
-    lines = [str(error), *_hints(failure, settings)]
+        return _TWICE.sub(r"\1", _lines(error))
+    lines = [_lines(error), *_hints(failure, settings)]
     protocol = _protocol(settings)
     lines.append(
         f"Tried {bootstrap} with security.protocol={protocol}; time to connect {settings.connect_timeout_ms} ms"
         " (socket.connection.setup.timeout.ms)."
     )
     return "\n".join(lines)
+
+
+def _lines(error: Exception) -> str:
+    """The text of an error; one line, if a broker may have written it."""
+    if isinstance(error, ConfigRejected):  # a line for each fault, which escapes what cannot be printed
+        return str(error)
+    return one_line(str(error), _LONGEST)
 
 
 def _protocol(settings: ClientSettings) -> str:
@@ -57,8 +67,9 @@ def _hints(failure: ClientFailure, settings: ClientSettings) -> Iterator[str]:
         )
         return
     if failure.address not in settings.bootstrap:
+        advertised = one_line(str(failure.address), 300)
         yield (
-            f"A broker advertises {failure.address}, which cannot be used from here: check advertised.listeners of the"
+            f"A broker advertises {advertised}, which cannot be used from here: check advertised.listeners of the"
             " listener, DNS and port maps (`signalbox doctor` examines every address)."
         )
     if isinstance(failure, AuthenticationRejected) and _NO_SASL in failure.problem:
@@ -74,6 +85,8 @@ def _hints(failure: ClientFailure, settings: ClientSettings) -> Iterator[str]:
 
 def _stage_hints(failure: ConnectFailed, settings: ClientSettings) -> Iterator[str]:
     text = failure.problem.lower()
+    if failure.stage == "resolve" and failure.address not in settings.bootstrap:
+        return  # the address of a broker, not the one that was given
     if failure.stage == "resolve":
         yield "Check the host name in --bootstrap-server."
     elif failure.stage == "tcp" and isinstance(failure.__cause__, ConnectionRefusedError):

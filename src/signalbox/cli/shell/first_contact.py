@@ -10,7 +10,9 @@ needs while it keeps the others, ends the command: nothing would come.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+import logging
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import typer
@@ -20,6 +22,7 @@ from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLo
 
 T = TypeVar("T")
 
+_STARTS_OVER = "Rebootstrapping from"  # `client/cluster/metadata_updater.py`
 _INTERVAL_S = 0.05
 _LASTING_S = 0.4  # longer than the attempts at the other brokers of a cluster in which one is down
 _LATER_INTERVAL_S = 0.25
@@ -31,13 +34,43 @@ async def watched(client: ClusterClient, work: Awaitable[T]) -> T:
     a broker is at a limit of connections."""
     task = asyncio.ensure_future(work)
     try:
-        await _until_connected(client, task)
+        with held_warnings():
+            await _until_connected(client, task)
+            if task.done():
+                return await task
         await _until_done(client, task)
         return await task
     finally:
         if not task.done():
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+
+@contextmanager
+def held_warnings() -> Iterator[None]:
+    """Holds the client's warnings that it starts over until the block has ended. An error whose text has the reason of
+    a warning takes its place: a person would read the same sentence twice."""
+    logger = logging.getLogger("signalbox.client")
+    held: list[logging.LogRecord] = []
+
+    def passes(record: logging.LogRecord) -> bool:
+        is_held = isinstance(record.msg, str) and record.msg.startswith(_STARTS_OVER)
+        if is_held:
+            held.append(record)
+        return not is_held
+
+    error_text = ""
+    logger.addFilter(passes)
+    try:
+        yield
+    except Exception as error:
+        error_text = str(error)
+        raise
+    finally:
+        logger.removeFilter(passes)
+        for record in held:
+            if str((record.args or ("",))[0]) not in error_text:  # type: ignore[index]
+                logger.handle(record)
 
 
 async def _until_connected(client: ClusterClient, task: asyncio.Future[T]) -> None:

@@ -10,6 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from signalbox.common.visible_text import visible
+
 
 class Listing:
     """Named columns and rows. `title` stands above the table."""
@@ -33,14 +35,15 @@ class Listing:
 
 
 def cell_text(cell: Any) -> str:
-    """A cell as text: nothing for None, `yes` or nothing for a flag, commas between the items of a list."""
+    """A cell as text: nothing for None, `yes` or nothing for a flag, commas between the items of a list. What cannot be
+    printed is escaped: a terminal would act on the escape sequences in a name."""
     if cell is None or cell is False:
         return ""
     if cell is True:
         return "yes"
     if isinstance(cell, list | tuple | set | frozenset):
-        return ",".join(map(str, cell))
-    return str(cell)
+        return visible(",".join(map(str, cell)))
+    return visible(str(cell))
 
 
 def json_name(column: str) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from signalbox.common.visible_text import hide, passwords_in, visible
+
 _SHOWN_CHARACTERS = 200  # of a value in a message; a sentence about the value may contain it a second time
 
 Value = str | int | float | bool | list[str] | None
@@ -57,16 +59,16 @@ class ConfigFault:
 
     def __str__(self) -> str:
         where = f"{self.origin}: " if self.origin else ""
-        entry = f" ({shown(self.entry)})" if self.entry else ""
-        sentences = (shown(text, 3 * _SHOWN_CHARACTERS) for text in (self.problem, self.remedy))
+        passwords = passwords_in(self.entry)  # in an address, which needs none
+        entry = f" ({shown(hide(self.entry, passwords))})" if self.entry else ""
+        sentences = (shown(hide(text, passwords), 3 * _SHOWN_CHARACTERS) for text in (self.problem, self.remedy))
         return f"{where}{shown(self.key)}{entry}: {'. '.join(sentences)}"
 
 
 def shown(text: str, limit: int = _SHOWN_CHARACTERS) -> str:
     """`text` as one line of a message: characters that cannot be printed are escaped, a long text is cut."""
     more = f"... ({len(text)} characters)" if len(text) > limit else ""
-    visible = (char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[:limit])
-    return "".join(visible) + more
+    return visible(text[:limit]) + more
 
 
 Validator = Callable[[Value], str | None]

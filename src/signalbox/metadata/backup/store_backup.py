@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from signalbox.common.ids import uuid_text
+from signalbox.common.visible_text import one_line
 from signalbox.metadata import layout
 from signalbox.metadata.backup.store_copy import CopyRejected, lasting
 from signalbox.metadata.backup.store_incarnation import restored
@@ -91,17 +92,28 @@ def decode_backup(content: bytes) -> dict[str, bytes | None]:
     try:
         first, *rows, last = (json.loads(line) for line in lines)
         if (first["format"], first["version"]) != (_FORMAT, _VERSION):
-            raise BadBackup(f"it is of format {first['format']!r}, version {first['version']!r}")
+            raise BadBackup(one_line(f"it is of format {first['format']!r}, version {first['version']!r}", 200))
         entries = {str(row["path"]): _data_of(row) for row in rows}
         is_complete = last["entries"] == len(rows) == len(entries)
         proof = last["sha256"]
     except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, BadBackup):
             raise
-        raise BadBackup(f"it is no backup, or was cut short: {error!r}") from error
+        raise BadBackup(f"it is no backup, or was cut short: {_fault_of(error)}") from error
     if not is_complete or proof != hashlib.sha256(b"".join(lines[:-1])).hexdigest():
         raise BadBackup("it is not as it was written: entries are missing or changed")
     return entries
+
+
+def _fault_of(error: Exception) -> str:
+    """In words, and without content of the file, which may be a secret."""
+    if isinstance(error, KeyError):
+        return f"a line has no {error.args[0]}"
+    if isinstance(error, UnicodeDecodeError):
+        return "a line is not text"
+    if isinstance(error, json.JSONDecodeError):
+        return "a line is not JSON"
+    return "its lines are not those of a backup"
 
 
 def _shown(data: bytes | None) -> dict[str, str | None]:

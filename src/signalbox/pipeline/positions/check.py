@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from signalbox.common.visible_text import without_logins
 from signalbox.pipeline.checkpoint_files import batch_end, planned_batches
 from signalbox.pipeline.object_store.location import S3Location, TableLocation
 from signalbox.pipeline.options import OptionError, warehouse_faults
@@ -62,7 +63,8 @@ def check_table(warehouse: TableLocation, name: str, checkpoint_location: Path |
     given for an object store, OptionError if the store's settings are wrong."""
     place = checkpoint_location or warehouse
     if isinstance(place, S3Location):
-        raise StateError(f"warehouse is {place}: set --checkpoint-location to the folder that the runs were given")
+        shown = without_logins(str(place))
+        raise StateError(f"warehouse is {shown}: set --checkpoint-location to the folder that the runs were given")
     if faults := warehouse_faults(warehouse):
         raise OptionError(faults)
     folder = StateFolder(place, name)

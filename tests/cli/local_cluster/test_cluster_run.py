@@ -52,6 +52,17 @@ def test_up_and_down(tmp_path: Path) -> None:
     assert "stopped" in rest
 
 
+def test_brokers_of_the_folder_that_are_not_started_are_named(tmp_path: Path) -> None:
+    (tmp_path / "broker-2" / "data").mkdir(parents=True)
+    (tmp_path / "broker-3" / "data").mkdir(parents=True)
+    running = start(tmp_path, 1)
+    lines = until(running, "bootstrap.servers=")
+    assert any("has broker 2 and broker 3, too, which this command does not start" in line for line in lines)
+    running.send_signal(signal.SIGINT)
+    running.communicate()
+    assert running.returncode == 0
+
+
 def test_whichever_broker_ends_is_named_at_once(tmp_path: Path) -> None:
     process = start(tmp_path, 2)
     output = until(process, "bootstrap.servers=")

@@ -227,8 +227,8 @@ def _notes(cluster: ProcessCluster, own_security: list[str]) -> Iterator[str]:
     idle = [name for name in _brokers_in(cluster.folder) if name not in {each.name for each in cluster.nodes.values()}]
     if idle:
         yield (
-            f"{cluster.folder} has {' and '.join(idle)}, too, which this command does not start: partitions whose replicas"
-            " are all there are offline, groups and transactions included. More --brokers start them."
+            f"{cluster.folder} has {' and '.join(idle)}, too, which this command does not start: partitions whose"
+            " replicas are all there are offline, groups and transactions included. More --brokers start them."
         )
     if own_security:
         yield f"Traffic between brokers is not secured by up: --override sets {', '.join(own_security)}."

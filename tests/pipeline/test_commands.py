@@ -35,7 +35,10 @@ def test_a_missing_package_is_named_with_what_to_install(tmp_path: Path) -> None
         "run_tables(TablesOptions(bootstrap_servers='b:1', warehouse=Path('w'), topic='t'))"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert "PipelineNotInstalledError: the Python package pyspark is missing: install signalbox-broker with" in answer.stderr
+    assert (
+        "PipelineNotInstalledError: the Python package pyspark is missing: install signalbox-broker with"
+        in answer.stderr
+    )
 
 
 @pytest.mark.parametrize("engine", [Profile.PYPI], indirect=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated
 
@@ -55,34 +56,24 @@ def set_configs(
     ):
         warnings = ask_with(ConfigAdmin, lambda admin: admin.cut_off(target, changes))
         if warnings:
-            fail(
-                "\n".join(
-                    [
-                        *map(one_line, warnings),
-                        "Nothing was changed. Repeat the command with --yes to apply the change.",
-                    ]
-                )
-            )
+            remedy = "Nothing was changed. Repeat the command with --yes to apply the change."
+            fail("\n".join([*map(one_line, warnings), remedy]))
     results = ask_with(ConfigAdmin, lambda admin: admin.alter_configs({target: changes}))
     # A result for the defaults of all brokers has an empty name.
     report({name: replace(result, name=result.name or "all brokers") for name, result in results.items()}, "changed")
     if target.type is ConfigResourceType.BROKER:
-        for change in changes:
-            _warn_if_unknown(change)
+        _warn_of_misspelt(change.name for change in changes if change.op is AlterConfigOp.SET)
 
 
-def _warn_if_unknown(change: ConfigChange) -> None:
-    """Brokers store a key that they do not know, as Apache Kafka's do; it may be misspelt."""
+def _warn_of_misspelt(keys: Iterable[str]) -> None:
+    """Brokers store a key that they do not know, as Apache Kafka's do."""
     # The table of all keys is a large import, which the other commands do without.
-    from signalbox.common.config.config_table import read_listener_key
-    from signalbox.common.config.old_keys import current_name
-    from signalbox.configuration.check.config_warnings import is_of_kafka, unknown_key
+    from signalbox.configuration.check.config_warnings import misspelt_key
     from signalbox.configuration.configuration import NODE_CONFIG
 
-    key = current_name(change.name)
-    known = key in NODE_CONFIG or is_of_kafka(key) or read_listener_key(key, NODE_CONFIG) is not None
-    if change.op is AlterConfigOp.SET and not known:
-        typer.echo(f"warning: {unknown_key(key, NODE_CONFIG)}", err=True)
+    for key in keys:
+        if warning := misspelt_key(key, NODE_CONFIG):
+            typer.echo(f"warning: {warning}", err=True)
 
 
 def _resource(text: str) -> ConfigResource:

@@ -57,7 +57,7 @@ def test_brokers_of_the_folder_that_are_not_started_are_named(tmp_path: Path) ->
     (tmp_path / "broker-3" / "data").mkdir(parents=True)
     running = start(tmp_path, 1)
     lines = until(running, "bootstrap.servers=")
-    assert any("has broker 2 and broker 3, too, which this command does not start" in line for line in lines)
+    assert any("has broker 2 and 3, too, which this command does not start" in line for line in lines)
     running.send_signal(signal.SIGINT)
     running.communicate()
     assert running.returncode == 0

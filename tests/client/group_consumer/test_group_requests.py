@@ -14,6 +14,7 @@ from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.group_consumer.membership import Membership
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import with_client
 from tests.client.group_consumer.scripted_coordinator import ScriptedCoordinator
@@ -46,6 +47,29 @@ def test_the_coordinator_is_looked_up_once_until_it_moves() -> None:
         client.metadata_updater.rebootstrap.starts_over += 1
         await requests.coordinator()
         assert len(coordinator.seen(ApiKey.FIND_COORDINATOR)) == 3, "node ids of the old cluster mean nothing"
+
+    with_requests(test)
+
+
+def test_a_coordinator_that_is_missing_for_long_is_a_warning_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def test(coordinator: ScriptedCoordinator, requests: GroupRequests, client: ClusterClient) -> None:
+        coordinator.fail(ApiKey.FIND_COORDINATOR, *[Error.COORDINATOR_NOT_AVAILABLE] * 4)
+        for silent_s, warnings in ((60.0, 0), (0.0, 1), (0.0, 1)):
+            monkeypatch.setattr("signalbox.client.group_consumer.group_requests._SILENT_S", silent_s)
+            with pytest.raises(KafkaError):
+                await requests.coordinator()
+            assert len(caplog.records) == warnings
+        assert "Group g has no coordinator and waits for one: COORDINATOR_NOT_AVAILABLE" in caplog.text
+        with pytest.raises(KafkaError):
+            await requests.coordinator()
+        assert await requests.coordinator() == 1
+        requests.coordinator_moved()
+        coordinator.fail(ApiKey.FIND_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE)
+        with pytest.raises(KafkaError):
+            await requests.coordinator()
+        assert len(caplog.records) == 2
 
     with_requests(test)
 

@@ -1,4 +1,5 @@
 import errno
+import stat
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from signalbox.storage.directories.log_directory import (
 )
 from signalbox.storage.files.background import InlineBackground, ThreadBackground
 from signalbox.storage.files.faulty_file_system import FaultyFileSystem
+from signalbox.storage.files.file_names import LOCK_FILE
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.files.open_files import OpenFiles
 from signalbox.storage.segments.segment import Disk
@@ -29,6 +31,15 @@ def test_a_directory_has_one_owner(tmp_path: Path) -> None:
     first.unlock()
     second.lock()
     second.unlock()
+
+
+def test_no_other_user_may_open_the_lock_file(tmp_path: Path) -> None:
+    lock_file = tmp_path / LOCK_FILE
+    lock_file.touch(0o644)  # by an older version
+    directory = open_directory(tmp_path)
+    directory.lock()
+    assert stat.S_IMODE(lock_file.stat().st_mode) == 0o600
+    directory.unlock()
 
 
 def test_the_first_error_takes_it_offline_and_is_reported_once(tmp_path: Path) -> None:

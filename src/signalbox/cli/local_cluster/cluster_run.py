@@ -38,9 +38,8 @@ from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.testing.broker_logins import names_own_security
 from signalbox.testing.control.drill_relays import KIT, DrillRelays
 from signalbox.testing.kafka_cluster.cluster_options import SECURITY_PROTOCOLS
-from signalbox.testing.process_cluster import BrokerProcess, ClusterFailed, ProcessCluster
+from signalbox.testing.process_cluster import FIRST_CONTROLLER_ID, BrokerProcess, ClusterFailed, ProcessCluster
 
-_MOST_BROKERS = 101  # ids from here on are those of controllers
 _NAMES_OF_UP = ("CLIENT", "REPLICATION", "CONTROL", "CONTROLLER", KIT)
 _PROTOCOLS = "listener.security.protocol.map"
 _OF_UP = {
@@ -224,11 +223,11 @@ def _notes(cluster: ProcessCluster, own_security: list[str]) -> Iterator[str]:
             f"{file} was edited (or written by an older version) and is used as it is: --port and --override do "
             "not apply to it. Delete it to have it generated again."
         )
-    idle = [name for name in _brokers_in(cluster.folder) if name not in {each.name for each in cluster.nodes.values()}]
-    if idle:
+    if idle := _idle_brokers(cluster):
         yield (
-            f"{cluster.folder} has {' and '.join(idle)}, too, which this command does not start: partitions whose"
-            " replicas are all there are offline, groups and transactions included. More --brokers start them."
+            f"{cluster.folder} has broker {' and '.join(map(str, idle))}, too, which this command does not start:"
+            " partitions whose replicas are all there are offline, groups and transactions included. More --brokers"
+            " start them."
         )
     if own_security:
         yield f"Traffic between brokers is not secured by up: --override sets {', '.join(own_security)}."
@@ -239,9 +238,10 @@ def _notes(cluster: ProcessCluster, own_security: list[str]) -> Iterator[str]:
         )
 
 
-def _brokers_in(folder: Path) -> list[str]:
-    """The names of the brokers that have data there."""
-    return [f"broker {number}" for number in range(1, _MOST_BROKERS) if (folder / f"broker-{number}" / "data").is_dir()]
+def _idle_brokers(cluster: ProcessCluster) -> list[int]:
+    """The ids of brokers that have data in the folder and are none of the cluster's."""
+    ids = range(len(cluster.brokers) + 1, FIRST_CONTROLLER_ID)
+    return [node_id for node_id in ids if (cluster.folder / f"broker-{node_id}" / "data").is_dir()]
 
 
 def _document(cluster: ProcessCluster) -> dict[str, object]:

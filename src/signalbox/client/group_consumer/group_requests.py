@@ -6,6 +6,8 @@ the heartbeats have a connection of their own (`Purpose.GROUP`), commits another
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +21,7 @@ from signalbox.client.group_consumer.coordinator_metrics import CoordinatorMetri
 from signalbox.client.group_consumer.group_settings import GroupConsumerSettings
 from signalbox.client.group_consumer.membership import Membership
 from signalbox.common.ids import TopicPartition, numbers_by_topic
+from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.protocol.messages.leave_group import LeaveGroupRequest
@@ -30,7 +33,11 @@ PROTOCOL_TYPE = "consumer"
 _JOIN_MARGIN_MS = 5_000  # beyond the rebalance timeout, as in the Java client
 _BATCHED_LEAVE_FROM = 3
 _GROUPS_FROM = 8
+_SILENT_S = 5.0  # a first group has no coordinator until __consumer_offsets is created
 _BY_NAME = 9  # the newest version of OffsetCommit and OffsetFetch with topic names
+
+
+log = logging.getLogger(__name__)
 
 
 class GroupRequests:
@@ -42,14 +49,28 @@ class GroupRequests:
         self._membership = membership
         self.metrics = CoordinatorMetrics()
         self._coordinator: tuple[int, int] | None = None  # node id, and the rebootstraps before it was found
+        self._missing_since: float | None = None
+        self._warned = False
 
     async def coordinator(self, timeout_ms: float | None = None) -> int:
-        """The coordinator's node id; RequestRejected when the group has none now, or may not be used."""
+        """The coordinator's node id; KafkaError when the group has none now, or may not be used. A group that has none
+        for some seconds is a warning, once until it has one."""
         if self._coordinator is None or self._coordinator[1] != self._client.rebootstraps:
             rebootstraps = self._client.rebootstraps
-            node_id = await find_coordinator(self._client, self._settings.group_id, timeout_ms=timeout_ms)
-            self._coordinator = node_id, rebootstraps
+            try:
+                node_id = await find_coordinator(self._client, self._settings.group_id, timeout_ms=timeout_ms)
+            except KafkaError as error:
+                self._warn_of_missing(error)
+                raise
+            self._coordinator, self._missing_since, self._warned = (node_id, rebootstraps), None, False
         return self._coordinator[0]
+
+    def _warn_of_missing(self, error: KafkaError) -> None:
+        now = asyncio.get_running_loop().time()
+        self._missing_since = now if self._missing_since is None else self._missing_since
+        if now - self._missing_since >= _SILENT_S and not self._warned:
+            self._warned = True
+            log.warning("Group %s has no coordinator and waits for one: %s", self._settings.group_id, error)
 
     def coordinator_moved(self) -> None:
         """Look the coordinator up again before the next request."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from signalbox.broker.configs.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
 from signalbox.client.connection.oauth_login import LOGIN_CALLBACK_KEY
-from signalbox.common.config.config_table import ConfigTable, shown
-from signalbox.common.config.old_keys import old_name_warning
+from signalbox.common.config.config_table import ConfigTable, read_listener_key, shown
+from signalbox.common.config.old_keys import current_name, old_name_warning
 from signalbox.common.config.properties_file import Properties
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.configuration.check.keys_of_kafka import KEYS_OF_KAFKA
@@ -69,9 +69,11 @@ def doubtful_keys(
             yield key, doubt
 
 
-def is_of_kafka(key: str) -> bool:
-    """Whether Apache Kafka has the key, which has no row here."""
-    return key in KEYS_OF_KAFKA or key in KAFKA_DYNAMIC_CONFIGS
+def misspelt_key(key: str, table: ConfigTable) -> str | None:
+    """Returns the text about a key that a broker of neither Signalbox nor Apache Kafka has; None for other keys."""
+    name = current_name(key)
+    known = name in table or name in KEYS_OF_KAFKA or name in KAFKA_DYNAMIC_CONFIGS
+    return None if known or read_listener_key(name, table) is not None else unknown_key(name, table)
 
 
 def unknown_key(key: str, table: ConfigTable) -> str:

@@ -93,8 +93,11 @@ class LogDirectory:
             self.disk.file_system.make_directory(self.path)
         except ValueError as error:  # a NUL character in the path: not a valid name
             raise OSError(errno.EINVAL, str(error), self.path) from error
-        fd = os.open(os.path.join(self.path, LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        # Of its owner alone: flock needs only an open file, so another user could keep the broker from starting.
+        fd = os.open(os.path.join(self.path, LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
+            if os.fstat(fd).st_uid == os.geteuid():
+                os.fchmod(fd, 0o600)  # it may be that of an older version, or of Kafka
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(fd)

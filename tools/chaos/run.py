@@ -13,7 +13,6 @@ from typing import Any
 
 from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
-from signalbox.testing.switchboard_thread import SwitchboardThread
 from tools.chaos.bank import bank
 from tools.chaos.bank.bank import Bank
 from tools.chaos.bank.bank_check import check_bank
@@ -33,6 +32,7 @@ from tools.chaos.faults.injector import ClusterUnhealthy, FaultInjector, network
 from tools.chaos.faults.network import Network
 from tools.chaos.faults.power import Power
 from tools.chaos.faults.store_restored import StoreRestored
+from tools.chaos.faults.switchboard_process import SwitchboardProcess
 from tools.chaos.group import GroupMember, Seen, read_everything
 from tools.chaos.ledger import Ledger, longest_silences
 from tools.chaos.load import SteadyProducer
@@ -98,7 +98,7 @@ class Run:
         """The report; violations are in it, not raised."""
         shutil.rmtree(self._folder, ignore_errors=True)
         session_ms = int(SESSION_S * 1000)
-        with SwitchboardThread() as board, STORES[self._store](self._folder, session_ms, board) as store:
+        with SwitchboardProcess() as board, STORES[self._store](self._folder, session_ms, board) as store:
             ports = Network.ports_needed(BROKERS)
             first_port = consecutive_ports(2 * ports, Random())
             network = Network(board, BROKERS, first_port, first_port + ports)

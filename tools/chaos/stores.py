@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from signalbox.testing.process_cluster import ProcessCluster
-from signalbox.testing.switchboard_thread import SwitchboardThread
 from signalbox.testing.zookeeper import ensemble
 from tools.chaos.faults.injector import Act
 from tools.chaos.faults.store_copies import PutBack, back_up_ensemble, back_up_file
 from tools.chaos.faults.store_faults import ensemble_faults, file_faults
+from tools.chaos.faults.switchboard_process import SwitchboardProcess
 from tools.chaos.plan import Kind
 from tools.chaos.state_reader import StateReader, state_in_file, state_in_zookeeper
 from tools.chaos.writers.observed_broker import history_of_file, make_observed
@@ -40,7 +40,7 @@ class Store:
 
 
 @contextmanager
-def _sqlite(folder: Path, session_ms: int, board: SwitchboardThread | None = None) -> Iterator[Store]:
+def _sqlite(folder: Path, session_ms: int, board: SwitchboardProcess | None = None) -> Iterator[Store]:
     file = folder / "metadata.db"
     make_observed(file)
     yield Store(
@@ -54,7 +54,7 @@ def _sqlite(folder: Path, session_ms: int, board: SwitchboardThread | None = Non
 
 
 @contextmanager
-def _zookeeper(folder: Path, session_ms: int, board: SwitchboardThread | None = None) -> Iterator[Store]:
+def _zookeeper(folder: Path, session_ms: int, board: SwitchboardProcess | None = None) -> Iterator[Store]:
     """With a switchboard every broker reaches the ensemble by a line of its own."""
     with ensemble(folder) as (server,):
         lines: dict[int, str] = {}

@@ -12,11 +12,11 @@ from confluent_kafka.cimpl import NewTopic
 from tools.chaos.changes.caller import LOGIN_SETTINGS
 from tools.chaos.faults.network import Network
 from tools.chaos.faults.power import Power
+from tools.chaos.faults.switchboard_process import SwitchboardProcess
 from tools.chaos.state_reader import StateReader, state_in_file
 
 from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.process_cluster import ProcessCluster
-from signalbox.testing.switchboard_thread import SwitchboardThread
 
 PARTITIONS = 6
 
@@ -34,7 +34,7 @@ def power(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Power]:
     """Three brokers with a SQLite store."""
     ports = Network.ports_needed(3)
     first_port = consecutive_ports(2 * ports, Random())
-    with SwitchboardThread() as board:
+    with SwitchboardProcess() as board:
         network = Network(board, 3, first_port, first_port + ports)
         cluster = ProcessCluster(
             tmp_path_factory.mktemp("power"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from signalbox.testing.switchboard_line import Target
-from signalbox.testing.switchboard_thread import SwitchboardThread
+from tools.chaos.faults.switchboard_process import SwitchboardProcess
 
 LISTENERS = {"CLIENT": "PLAINTEXT", "REPLICATION": "PLAINTEXT", "CONTROL": "PLAINTEXT", "LOGIN": "SASL_PLAINTEXT"}
 """Security protocol by listener, in the order of a broker's ports."""
@@ -21,7 +21,7 @@ class Network:
     """Brokers 1..n, which listen from `broker_port` on; lines use `ports_needed` ports from `line_port` on. `settings`
     are the keys of each broker that configure this."""
 
-    def __init__(self, board: SwitchboardThread, brokers: int, broker_port: int, line_port: int) -> None:
+    def __init__(self, board: SwitchboardProcess, brokers: int, broker_port: int, line_port: int) -> None:
         self._board = board
         self._lines: dict[int, list[str]] = {}
         self.settings: dict[int, dict[str, str]] = {}

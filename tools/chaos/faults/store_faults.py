@@ -10,9 +10,9 @@ from pathlib import Path
 
 from signalbox.metadata.store.sqlite.write_lock import write_lock_holder
 from signalbox.testing.process_cluster import ProcessCluster
-from signalbox.testing.switchboard_thread import SwitchboardThread
 from signalbox.testing.zookeeper import ZooKeeperServer
 from tools.chaos.faults.injector import Act, paused
+from tools.chaos.faults.switchboard_process import SwitchboardProcess
 from tools.chaos.plan import Kind
 
 _CATCH_S = 30.0  # how long the run tries to stop a broker during a commit
@@ -47,7 +47,7 @@ def file_faults(cluster: ProcessCluster, file: Path) -> Mapping[Kind, Act]:
 
 
 def ensemble_faults(
-    server: ZooKeeperServer, board: SwitchboardThread | None, lines: Mapping[int, str]
+    server: ZooKeeperServer, board: SwitchboardProcess | None, lines: Mapping[int, str]
 ) -> Mapping[Kind, Act]:
     """Faults of a ZooKeeper store; `lines` lead to it, by broker."""
 

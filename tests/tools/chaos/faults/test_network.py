@@ -9,11 +9,11 @@ from random import Random
 import pytest
 from tools.chaos.changes.caller import AnswerLost, Caller, NotSent
 from tools.chaos.faults.network import LISTENERS, Network
+from tools.chaos.faults.switchboard_process import SwitchboardProcess
 
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
 from signalbox.testing.free_ports import consecutive_ports
-from signalbox.testing.switchboard_thread import SwitchboardThread
 
 TIMEOUT_S = 0.4
 
@@ -22,7 +22,7 @@ TIMEOUT_S = 0.4
 def network(signalbox_cluster: Cluster) -> Iterator[tuple[Network, str]]:
     """A network whose broker 1's CLIENT line leads to a broker of the session's cluster."""
     ports = Network.ports_needed(2)
-    with SwitchboardThread() as board:
+    with SwitchboardProcess() as board:
         made = Network(board, 2, 1, consecutive_ports(ports, Random()))
         host, _, port = signalbox_cluster.bootstrap_servers.split(",")[0].rpartition(":")
         board.set_home("CLIENT of broker 1", (host, int(port)))

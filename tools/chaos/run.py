@@ -21,7 +21,7 @@ from tools.chaos.broker_logs import logged_losses, noisiest, troubles
 from tools.chaos.changes.caller import LOGIN_SETTINGS, USER
 from tools.chaos.changes.final_check import check_until_consistent
 from tools.chaos.changes.kinds import all_kinds
-from tools.chaos.changes.load import PAUSE_BESIDE_A_BANK_S, PAUSE_S, SteadyChanger
+from tools.chaos.changes.load import SteadyChanger
 from tools.chaos.clients import made_yielding
 from tools.chaos.destroyed_topics import DestroyedTopic, check_destroyed
 from tools.chaos.faults.descriptor_fault import descriptor_faults
@@ -137,9 +137,8 @@ class Run:
             lambda: [SteadyProducer(number, bootstrap, TOPIC, rate, self._ledger) for number in range(PRODUCERS)]
         )
         addresses = [broker.address("LOGIN") for broker in cluster.brokers.values()]
-        pause_s = PAUSE_BESIDE_A_BANK_S if self._with_bank else PAUSE_S
         changers = [
-            SteadyChanger(number, kind, lambda: addresses, self._report.seed, pause_s)
+            SteadyChanger(number, kind, lambda: addresses, self._report.seed)
             for kind in all_kinds()
             for number in range(CHANGERS)
         ]

@@ -11,8 +11,7 @@ from tools.chaos.changes.kind import Kind
 from tools.chaos.changes.model import Change, History
 
 _ENTITIES = 4  # changed in turn; an entity that is closed is replaced
-PAUSE_S = 0.08
-PAUSE_BESIDE_A_BANK_S = 0.4  # its transactions need the two cores of a small machine, too
+_PAUSE_S = 0.08
 _TIMEOUT_S = 5.0
 
 Addresses = Callable[[], Sequence[str]]
@@ -21,17 +20,15 @@ Addresses = Callable[[], Sequence[str]]
 class SteadyChanger:
     """The names of its entities contain `number`; `histories` may be read once `stop` has returned. `addresses` gives
     the brokers to choose from, at a listener where `caller.USER` logs in. While a caller holds `held`, no change is
-    requested; `set_back` are histories from before the store went back to an older state. `pause_s` is the average
-    pause between two changes."""
+    requested; `set_back` are histories from before the store went back to an older state."""
 
-    def __init__(self, number: int, kind: Kind, addresses: Addresses, seed: int, pause_s: float = PAUSE_S) -> None:
+    def __init__(self, number: int, kind: Kind, addresses: Addresses, seed: int) -> None:
         self.kind = kind
         self.histories: list[History] = []
         self.set_back: list[History] = []
         self.held = threading.Lock()
         self._number = number
         self._addresses = addresses
-        self._pause_s = pause_s
         self._random = Random(f"{kind.name} {number} {seed}")
         self._callers: dict[str, Caller] = {}
         self._stopping = threading.Event()
@@ -62,7 +59,7 @@ class SteadyChanger:
         return history
 
     def _run(self) -> None:
-        while not self._stopping.wait(self._random.uniform(0, 2 * self._pause_s)):
+        while not self._stopping.wait(self._random.uniform(0, 2 * _PAUSE_S)):
             with self.held:
                 self._change_one()
 

@@ -2,15 +2,20 @@
 
 While requests wait for a broker, threads of librdkafka 2.16 poll their sockets without a pause: 60 % of a core each, up
 to 180 % of two cores in a whole run; each broker got 5 %, and lost its session. With Linux' policy SCHED_IDLE they run
-when no broker can. A policy belongs to a thread, and threads that it starts have the same.
+when no broker can. A policy belongs to a thread, and threads that it starts have the same. It applies within a session
+(autogroup in `sched(7)`): against the brokers' sessions those threads had the weight of a whole process, and a
+wiped broker, always ready to run, got a twentieth of a core. So the brokers belong to the session of the run.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import IO, Any, ClassVar, TypeVar
+
+from signalbox.testing.node_process import InterpreterProcess, NodeProcess, StartNode
+from signalbox.testing.process_cluster import ProcessCluster
 
 T = TypeVar("T")
 
@@ -38,3 +43,13 @@ def made_yielding(make: Callable[[], T]) -> T:
 
 def _yield_to_brokers() -> None:
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # 0 is the calling thread
+
+
+def _start_in_session(arguments: Sequence[str], log: IO[bytes]) -> NodeProcess:
+    return InterpreterProcess(arguments, log, new_session=False)
+
+
+class BrokersOfSession(ProcessCluster):
+    """Brokers that have precedence over the threads of `made_yielding`: their session is that of this process."""
+
+    start_node: ClassVar[StartNode] = staticmethod(_start_in_session)

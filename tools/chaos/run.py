@@ -22,7 +22,7 @@ from tools.chaos.changes.caller import LOGIN_SETTINGS, USER
 from tools.chaos.changes.final_check import check_until_consistent
 from tools.chaos.changes.kinds import all_kinds
 from tools.chaos.changes.load import SteadyChanger
-from tools.chaos.clients import made_yielding
+from tools.chaos.clients import BrokersOfSession, made_yielding
 from tools.chaos.destroyed_topics import DestroyedTopic, check_destroyed
 from tools.chaos.faults.descriptor_fault import descriptor_faults
 from tools.chaos.faults.destroyed_copies import PARTITIONS as DESTROYED_PARTITIONS
@@ -102,7 +102,7 @@ class Run:
             ports = Network.ports_needed(BROKERS)
             first_port = consecutive_ports(2 * ports, Random())
             network = Network(board, BROKERS, first_port, first_port + ports)
-            cluster = ProcessCluster(
+            cluster = BrokersOfSession(
                 self._folder,
                 BROKERS,
                 first_port=first_port,

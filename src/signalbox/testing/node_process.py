@@ -28,22 +28,23 @@ class NodeProcess(Protocol):
 
 
 class StartNode(Protocol):
-    """Starts `python -m <arguments>` in a session of its own, with standard error in the open file."""
+    """Starts `python -m <arguments>` in a process group of its own, with standard error in the open file."""
 
     def __call__(self, arguments: Sequence[str], log: IO[bytes]) -> NodeProcess: ...
 
 
 class InterpreterProcess(subprocess.Popen[bytes]):
-    """A child process."""
+    """A child process; a Ctrl-C in the terminal does not reach it."""
 
-    def __init__(self, arguments: Sequence[str], log: IO[bytes]) -> None:
+    def __init__(self, arguments: Sequence[str], log: IO[bytes], *, new_session: bool = True) -> None:
         super().__init__(
             [sys.executable, "-m", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            start_new_session=True,
+            start_new_session=new_session,
+            process_group=None if new_session else 0,
         )
 
     def wait_stopped(self) -> None:

@@ -1,4 +1,4 @@
-"""The threads of a run's clients leave the processor to the brokers; the run's own threads do not."""
+"""Threads of clients leave the processor to the brokers, which are in the session of the run; its own threads do not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from confluent_kafka import Consumer, Producer
-from tools.chaos.clients import made_yielding
+from tools.chaos.clients import BrokersOfSession, made_yielding
 
 from tests.waiting import until
 
@@ -37,3 +37,14 @@ def test_threads_of_a_client_run_when_no_broker_can() -> None:
     assert os.sched_getscheduler(0) == os.SCHED_OTHER
     consumer.close()
     del producer
+
+
+def test_brokers_are_in_the_session_of_the_run_but_not_in_its_process_group(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("wb") as log:
+        process = BrokersOfSession.start_node(["http.server", "0", "--bind", "127.0.0.1"], log)
+    try:
+        assert os.getsid(process.pid) == os.getsid(0)
+        assert os.getpgid(process.pid) == process.pid
+    finally:
+        process.kill()
+        process.wait()

@@ -19,7 +19,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_line_leads_to_its_target_until_it_refuses() -> None:
+def test_a_line_leads_to_its_target_until_it_rejects_connections() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, SwitchboardProcess() as board:
         address = board.add_line("a", ("127.0.0.1", 1))
         board.set_home("a", server.getsockname()[:2])

@@ -1,4 +1,4 @@
-"""Threads of clients leave the processor to the brokers, which are in the session of the run; its own threads do not."""
+"""Threads of clients leave the processor to the brokers, which are in the run's session. Its own threads do not."""
 
 from __future__ import annotations
 

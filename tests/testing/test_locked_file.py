@@ -67,6 +67,7 @@ def test_a_lock_is_held_by_the_process_that_inherited_it(tmp_path: Path) -> None
         holder = holder_of(child.pid, file)
         assert holder is not None
         assert not holder.ended_within(0)
+        child.send_signal(signal.SIGSTOP)
         holder.terminate()
         assert holder.ended_within(60)
         assert holder_of(child.pid, file) is None, "it has ended, and we have not waited for it yet"

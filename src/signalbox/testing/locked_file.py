@@ -58,6 +58,7 @@ class LockHolder:
         """SIGTERM, unless it has ended. PermissionError if it belongs to another user."""
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.handle, signal.SIGTERM)
+            signal.pidfd_send_signal(self.handle, signal.SIGCONT)  # a stopped process gets it when it goes on
 
     def ended_within(self, seconds: float) -> bool:
         """Wait for its end; False after that time."""

@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start some thousand processes: without bytecode on disk each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction bench-pipeline ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security pipeline-page pipeline-drills spark pages
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin bench-sizing bench-transactions bench-compaction bench-pipeline ecosystem bench-fixture bench-misroute trace-leadership doctor-stories docs tour report-pictures chaos fuzz words mutants clean pipeline-security pipeline-page pipeline-tests spark pages
 .PHONY: dist dist-test pythons
 .DEFAULT_GOAL := help
 
@@ -52,10 +52,10 @@ unit: $(STAMP)  ## the tests that need nothing but Python: WORKERS=n
 	$(if $(MEMORY),TMPDIR=$(MEMORY) )$(BIN)/python -m pytest -n $(WORKERS) $(PARALLEL) -o tmp_path_retention_policy=failed tests --ignore=tests/system -m "not system"
 
 system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs: WORKERS=n
-	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/system tests/pipeline tests/tools tests/testing --ignore=tests/system/pipeline/drills -m system
+	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/system tests/tools tests/testing --ignore=tests/system/pipeline/drills -m system
 
-pipeline-drills: $(STAMP)  ## the pipeline with killed drivers, on a Spark cluster and in S3 (8 minutes)
-	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/system/pipeline/drills
+pipeline-tests: $(STAMP)  ## formats, tables and audit trail with Spark in both profiles; killed drivers, a Spark cluster, S3 (20 minutes): WORKERS=n
+	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/pipeline tests/system/pipeline/drills -m system
 
 spark: $(STAMP)  ## what Spark needs for its start: jars, and the archive of its classes
 	$(BIN)/signalbox pipeline jars

@@ -6,7 +6,9 @@ import time
 from collections.abc import Iterator
 
 from signalbox.client.admin_apis.feature_admin import FeatureUpdate
+from signalbox.client.failures import ClientFailure
 from signalbox.client.sync.sync_client import SyncClient
+from signalbox.protocol.error_table import KafkaError
 from tools.chaos.bank.bank_reader import READER_SETTINGS, BankReader
 from tools.chaos.bank.history import BankHistory
 from tools.chaos.bank.transfer import PARTITIONS, Accounts, decode_entry
@@ -83,7 +85,16 @@ class Bank:
             else:
                 self.violations.append(
                     f"bank: producer {producer.number} has not settled its transfer: {producer.state}"
+                    f"; its coordinator has {self._described(producer.transactional_id)}"
                 )
+
+    def _described(self, transactional_id: str) -> str:
+        """What DescribeTransactions says of it, or why it says nothing."""
+        try:
+            with SyncClient.of(self._bootstrap) as client:
+                return str(client.call(client.admin.describe_transactions, [transactional_id])[transactional_id])
+        except (KafkaError, ClientFailure) as error:
+            return f"no description: {error}"
 
     def history(self, timeout_s: float) -> BankHistory:
         """Reads everything when the transfers are settled, and ends the readers. TimeoutError."""

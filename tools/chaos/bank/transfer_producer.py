@@ -47,6 +47,8 @@ class TransferProducer:
         self._bootstrap, self._topic, self._accounts = bootstrap, topic, accounts
         self._random = Random(f"{seed} bank producer {number}")
         self._waits_for = "its first call"
+        self._call_began = time.monotonic()
+        self._failed_before = ""
         self._stopping = threading.Event()
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._transfer_on, name=f"bank producer {number}", daemon=True)
@@ -58,8 +60,13 @@ class TransferProducer:
 
     @property
     def state(self) -> str:
-        """For a message: the call of the client that is under way, or the last one, and its last error."""
-        return f"transaction {len(self.transactions) - 1}, {self._waits_for}"
+        """For a message: the call of the client that is under way, or the last one, and why it was repeated."""
+        seconds = time.monotonic() - self._call_began
+        return f"transaction {len(self.transactions) - 1}, {self._waits_for} {seconds:.1f} s ago{self._failed_before}"
+
+    @property
+    def transactional_id(self) -> str:
+        return f"transfers-{self.number}"
 
     @property
     def is_stuck_in_client(self) -> bool:
@@ -182,13 +189,13 @@ class TransferProducer:
         """Repeats a call whose time was over. KafkaException if it failed for good."""
         from confluent_kafka import KafkaException
 
-        began = time.monotonic()
+        began, self._failed_before = time.monotonic(), ""
         while True:
-            self._waits_for = call.func.__name__
+            self._waits_for, self._call_began = call.func.__name__, time.monotonic()
             try:
                 return call()
             except KafkaException as error:
-                self._waits_for += f" for {time.monotonic() - began:.0f} s ({error.args[0]})"
+                self._failed_before = f", repeated for {time.monotonic() - began:.0f} s: {error.args[0]}"
                 if not error.args[0].retriable():
                     raise
 
@@ -228,7 +235,7 @@ class TransferProducer:
 
     def _own_producer(self) -> OwnProducer:
         settings = ProducerSettings(
-            transactional_id=f"transfers-{self.number}",
+            transactional_id=self.transactional_id,
             transaction_timeout_ms=self._timeout_ms,
             delivery_timeout_ms=self._timeout_ms,
         )
@@ -241,7 +248,7 @@ class TransferProducer:
             **SETTINGS,
             "bootstrap.servers": self._bootstrap,
             "client.id": f"bank-producer-{self.number}",
-            "transactional.id": f"transfers-{self.number}",
+            "transactional.id": self.transactional_id,
             "transaction.timeout.ms": self._timeout_ms,
             "delivery.timeout.ms": self._timeout_ms,
         }

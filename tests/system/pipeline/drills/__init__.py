@@ -1,1 +1,1 @@
-"""Drivers that are killed at each step, runs on a Spark cluster and in an object store: part of `make pipeline-tests`."""
+"""Killed drivers, runs on a Spark cluster and in an object store: part of `make pipeline-tests`."""

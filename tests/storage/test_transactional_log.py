@@ -306,6 +306,21 @@ def test_a_first_batch_needs_the_guard_of_its_verification(tmp_path: Path) -> No
     assert log.log_end_offset == 2
 
 
+@pytest.mark.parametrize("is_commit", [False, True])
+def test_the_sequences_of_an_ended_transaction_are_not_repeated(tmp_path: Path, is_commit: bool) -> None:
+    log = new_log(tmp_path)
+    data = batch(2, producer_id=PID, transactional=True)
+    verified_append(log, data, start(log))
+    append_marker(log, PID, is_commit=is_commit)
+    guard = start(log)
+    assert error_of(log, data, guard) is Error.INVALID_TXN_STATE
+    log.abandon_verification(PID, guard)
+    verified_append(log, batch(1, producer_id=PID, sequence=2, transactional=True), start(log, 2))
+    assert error_of(log, data, ALREADY_ONGOING) is Error.INVALID_TXN_STATE
+    verified_append(log, batch(1, producer_id=PID, sequence=2, transactional=True), ALREADY_ONGOING)  # a duplicate
+    assert log.log_end_offset == 4
+
+
 def test_a_marker_takes_the_guard_back(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     guard = start(log)

@@ -202,6 +202,8 @@ class LogAppends(AppendQueue):
             last_sequence = (sequence + delta) & MAX_SEQUENCE
             duplicate = body.producers.duplicate_of(producer_id, producer_epoch, sequence, last_sequence)
             if duplicate is not None:
+                if is_transactional:
+                    body.producers.reject_of_ended_transaction(producer_id, duplicate)
                 return duplicate
         if is_transactional and guard is None:
             raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transaction without transactional id")

@@ -3,6 +3,7 @@
     batch from a client                                       response
     ------------------------------------------------------   ----------------------------------------------
     same epoch, same first and last sequence as one of five   duplicate: the offsets of the first append
+    the same, but that one's transaction has ended            INVALID_TXN_STATE
     older producer epoch                                      INVALID_PRODUCER_EPOCH
     transactional, the first of its transaction, and not      INVALID_TXN_STATE
     verified (`transaction_verification.py`)
@@ -22,6 +23,9 @@
 
 A transaction is *ongoing* from its first batch to its marker, and *unreplicated* until the high watermark has passed
 the marker. The first offset of the oldest of both kinds limits the last stable offset.
+
+A producer ends a transaction when all its batches have responses, so a batch behind the marker repeats none of them
+(decision 0058).
 
 Followers and replays accept every batch that the leader appended. Entries are never changed, only replaced, so that a
 group of appends that could not be written is undone by restoring the old entries.
@@ -106,6 +110,16 @@ class ProducerStates:
                 if batch[0] == first and batch[1] == last:
                     return batch
         return None
+
+    def reject_of_ended_transaction(self, producer_id: int, duplicate: SequenceRange) -> None:
+        """Raises KafkaError(INVALID_TXN_STATE) if the earlier batch is not one of the open transaction."""
+        open_since = self.entries[producer_id].transaction_first_offset
+        if open_since == NO_OFFSET or duplicate[2] < open_since:
+            raise KafkaError(
+                Error.INVALID_TXN_STATE,
+                f"producer {producer_id}: sequences {duplicate[0]} to {duplicate[1]} are of a transaction that has"
+                " ended",
+            )
 
     def has_ongoing_transaction(self, producer_id: int, producer_epoch: int) -> bool:
         """Whether this epoch of the producer has an open transaction."""

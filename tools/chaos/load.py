@@ -12,6 +12,7 @@ from tools.chaos.ledger import Ledger, RecordId
 _KEYS = 24
 _PADDING = 160  # bytes after the id, so that segments roll during a run
 _PACE_S = 0.01
+_DIAGNOSIS_S = 5.0
 
 
 class SteadyProducer:
@@ -41,6 +42,16 @@ class SteadyProducer:
         self._stopping.set()
         self._thread.join()
         return int(self._producer.flush(timeout_s))
+
+    def diagnosis(self) -> str:
+        """Whether its client can still reach a broker: for a message about records without a delivery report."""
+        from confluent_kafka import KafkaException
+
+        try:
+            brokers = self._producer.list_topics(timeout=_DIAGNOSIS_S).brokers
+        except KafkaException as error:
+            return f"its client gets no metadata: {error.args[0]}"
+        return f"its client knows brokers {', '.join(map(str, sorted(brokers)))}"
 
     def _run(self) -> None:
         started = time.monotonic()

@@ -176,11 +176,13 @@ class Run:
             finally:
                 for changer in changers:
                     changer.stop()
-                unanswered = sum(producer.stop(answer_timeout_s) for producer in producers)
+                unanswered = {producer: producer.stop(answer_timeout_s) for producer in producers}
                 self._report.seconds = time.monotonic() - started_s
                 self._report.acknowledged = len(self._ledger.acknowledged)
-                if unanswered:
-                    self._violated(f"{unanswered} records had no answer {_ANSWER_TIMEOUT_S:.0f} s after the last fault")
+                for number, (producer, count) in enumerate(unanswered.items()):
+                    if count and answer_timeout_s:
+                        text = f"{count} records of producer {number} had no answer {answer_timeout_s:.0f} s after the"
+                        self._violated(f"{text} last fault: {producer.diagnosis()}")
                 for each in banks:
                     each.stop(answer_timeout_s)
             injector.wait_until_healthy()

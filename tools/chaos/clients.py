@@ -19,6 +19,8 @@ from signalbox.testing.process_cluster import ProcessCluster
 
 T = TypeVar("T")
 
+_METADATA_S = 10.0
+
 SETTINGS: dict[str, Any] = {
     "enable.idempotence": True,
     "acks": "all",
@@ -33,6 +35,25 @@ SETTINGS: dict[str, Any] = {
     "topic.metadata.refresh.interval.ms": 5_000,
     "log_level": 2,
 }
+
+
+def has_lost_its_brokers(client: Any, bootstrap: str) -> bool:
+    """Whether this client of librdkafka gets no metadata, while a new one does. It happened to librdkafka 2.16 when all
+    brokers had been killed: the client closed its connections to those that were there again, and made no other for the
+    90 s to the end of the run."""
+    from confluent_kafka import Producer
+
+    return not _gets_metadata(client) and _gets_metadata(Producer({"bootstrap.servers": bootstrap, "log_level": 2}))
+
+
+def _gets_metadata(client: Any) -> bool:
+    from confluent_kafka import KafkaException
+
+    try:
+        client.list_topics(timeout=_METADATA_S)
+    except KafkaException:
+        return False
+    return True
 
 
 def made_yielding(make: Callable[[], T]) -> T:

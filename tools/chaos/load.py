@@ -6,13 +6,12 @@ import threading
 import time
 from random import Random
 
-from tools.chaos.clients import SETTINGS
+from tools.chaos.clients import SETTINGS, has_lost_its_brokers
 from tools.chaos.ledger import Ledger, RecordId
 
 _KEYS = 24
 _PADDING = 160  # bytes after the id, so that segments roll during a run
 _PACE_S = 0.01
-_DIAGNOSIS_S = 5.0
 
 
 class SteadyProducer:
@@ -22,6 +21,7 @@ class SteadyProducer:
         from confluent_kafka import Producer
 
         self._id = producer_id
+        self._bootstrap = bootstrap
         self._topic = topic
         self._rate = rate
         self._ledger = ledger
@@ -43,15 +43,9 @@ class SteadyProducer:
         self._thread.join()
         return int(self._producer.flush(timeout_s))
 
-    def diagnosis(self) -> str:
-        """Whether its client can still reach a broker: for a message about records without a delivery report."""
-        from confluent_kafka import KafkaException
-
-        try:
-            brokers = self._producer.list_topics(timeout=_DIAGNOSIS_S).brokers
-        except KafkaException as error:
-            return f"its client gets no metadata: {error.args[0]}"
-        return f"its client knows brokers {', '.join(map(str, sorted(brokers)))}"
+    def has_lost_its_brokers(self) -> bool:
+        """Whether it is its client that connects to no broker any more."""
+        return has_lost_its_brokers(self._producer, self._bootstrap)
 
     def _run(self) -> None:
         started = time.monotonic()

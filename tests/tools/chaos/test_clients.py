@@ -6,10 +6,12 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from confluent_kafka import Consumer, Producer
-from tools.chaos.clients import BrokersOfSession, made_yielding
+from tools.chaos.clients import BrokersOfSession, has_lost_its_brokers, made_yielding
 
 from tests.waiting import until
+from tools.chaos import clients
 
 _NO_BROKER = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}
 
@@ -48,3 +50,13 @@ def test_brokers_are_in_the_session_of_the_run_but_not_in_its_process_group(tmp_
     finally:
         process.kill()
         process.wait()
+
+
+def test_a_client_has_lost_its_brokers_if_another_one_reaches_them(
+    signalbox_bootstrap: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "_METADATA_S", 3.0)
+    unconnected = Producer(_NO_BROKER)
+    assert has_lost_its_brokers(unconnected, signalbox_bootstrap)
+    assert not has_lost_its_brokers(unconnected, "127.0.0.1:1"), "no client reaches a broker"
+    assert not has_lost_its_brokers(Producer({"bootstrap.servers": signalbox_bootstrap}), signalbox_bootstrap)

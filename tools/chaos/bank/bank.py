@@ -37,13 +37,15 @@ def finalize_transaction_version(bootstrap: str, level: int) -> None:
 
 
 class Bank:
-    """`violations`: what is wrong besides what the history shows. `transaction_version`: 1 or 2, by the seed."""
+    """`violations`: what is wrong besides what the history shows. `lost_clients`: producers whose client has lost all
+    brokers. `transaction_version`: 1 or 2, by the seed."""
 
     def __init__(self, bootstrap: str, replicas: int, seed: int) -> None:
         from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
 
         self.violations: list[str] = []
+        self.lost_clients: list[int] = []
         self._bootstrap = bootstrap
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 2})
         config = {"min.insync.replicas": str(replicas - 1), "segment.bytes": str(1 << 20)}
@@ -81,6 +83,9 @@ class Bank:
                     )
                 continue
             if producer.is_stuck_in_client and timeout_s > 0:
+                producer.settle()
+            elif timeout_s > 0 and producer.has_lost_its_brokers():
+                self.lost_clients.append(producer.number)
                 producer.settle()
             else:
                 self.violations.append(

@@ -21,7 +21,7 @@ from tools.chaos.bank.bank_reader import READER_SETTINGS, assign_all
 from tools.chaos.bank.history import Result, Transaction
 from tools.chaos.bank.own_producer import OwnProducer
 from tools.chaos.bank.transfer import Accounts, TransactionId, decode_entry, transfer
-from tools.chaos.clients import SETTINGS, made_yielding
+from tools.chaos.clients import SETTINGS, has_lost_its_brokers, made_yielding
 
 _TIMEOUTS_MS = (10_000, 15_000, 20_000, 30_000, 60_000)  # by producer: some end during a fault
 _CALL_S = 5.0
@@ -49,6 +49,7 @@ class TransferProducer:
         self._waits_for = "its first call"
         self._call_began = time.monotonic()
         self._failed_before = ""
+        self._client: Any = None  # the last one
         self._stopping = threading.Event()
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._transfer_on, name=f"bank producer {number}", daemon=True)
@@ -74,8 +75,13 @@ class TransferProducer:
         of a group is gone, it waits until the connection to some broker changes (librdkafka's issues 5456 and 5511)."""
         return not self.is_own and self._waits_for == _ENDLESS_CALL
 
+    def has_lost_its_brokers(self) -> bool:
+        """Whether it is its client of librdkafka that connects to no broker any more."""
+        return not self.is_own and has_lost_its_brokers(self._client, self._bootstrap)
+
     def settle(self) -> None:
-        """A new producer aborts what this one has left open; the commit of a stuck one was not requested."""
+        """A new producer aborts what this one has left open. The commit of a stuck one was not requested, or its result
+        is not known."""
         self._new_producer()
 
     def start(self) -> None:
@@ -220,7 +226,7 @@ class TransferProducer:
         from confluent_kafka import KafkaException
 
         while True:
-            producer = self._own_producer() if self.is_own else self._confluent_producer()
+            producer = self._client = self._own_producer() if self.is_own else self._confluent_producer()
             try:
                 self._until_done(partial(producer.init_transactions, _CALL_S))
             except KafkaException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from tools.chaos.faults.switchboard_process import SwitchboardProcess
 
+_ROOT = Path(__file__).resolve().parents[4]
 _MADE_AND_KILLED = """
 import os, signal
 from tools.chaos.faults.switchboard_process import SwitchboardProcess
@@ -44,6 +46,13 @@ def test_it_ends_with_a_killed_process(tmp_path: Path) -> None:
     script = tmp_path / "made_and_killed.py"
     script.write_text(_MADE_AND_KILLED)
     # Its output ends when the switchboard, which inherits it, has ended too.
-    made = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, timeout=60, check=False)
+    paths = os.pathsep.join(str(_ROOT / each) for each in (".", "src"))
+    made = subprocess.run(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", int(made.stdout)))

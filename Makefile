@@ -54,7 +54,7 @@ unit: $(STAMP)  ## the tests that need nothing but Python: WORKERS=n
 system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs: WORKERS=n
 	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/system tests/tools tests/testing --ignore=tests/system/pipeline/drills -m system
 
-pipeline-tests: $(STAMP)  ## formats, tables and audit trail with Spark in both profiles; killed drivers, a Spark cluster, S3 (20 minutes): WORKERS=n
+pipeline-tests: $(STAMP)  ## formats, tables and audit trail with Spark in both profiles; killed drivers, a Spark cluster, S3 (half an hour): WORKERS=n
 	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/pipeline tests/system/pipeline/drills -m system
 
 spark: $(STAMP)  ## what Spark needs for its start: jars, and the archive of its classes

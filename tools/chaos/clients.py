@@ -19,6 +19,7 @@ from signalbox.testing.process_cluster import ProcessCluster
 
 T = TypeVar("T")
 
+LOST = "its client has lost all brokers, a new one reaches them"
 _METADATA_S = 10.0
 
 SETTINGS: dict[str, Any] = {

@@ -22,7 +22,7 @@ from tools.chaos.changes.caller import LOGIN_SETTINGS, USER
 from tools.chaos.changes.final_check import check_until_consistent
 from tools.chaos.changes.kinds import all_kinds
 from tools.chaos.changes.load import SteadyChanger
-from tools.chaos.clients import BrokersOfSession, made_yielding
+from tools.chaos.clients import LOST, BrokersOfSession, made_yielding
 from tools.chaos.destroyed_topics import DestroyedTopic, check_destroyed
 from tools.chaos.faults.descriptor_fault import descriptor_faults
 from tools.chaos.faults.destroyed_copies import PARTITIONS as DESTROYED_PARTITIONS
@@ -52,7 +52,6 @@ PRODUCERS = 2
 MEMBERS = 2
 CHANGERS = 2  # of each kind
 _ANSWER_TIMEOUT_S = 60.0
-_LOST = "its client has lost all brokers, a new one reaches them"
 _READ_TIMEOUT_S = 60.0
 _AGREE_TIMEOUT_S = 20.0
 
@@ -177,16 +176,14 @@ class Run:
             finally:
                 for changer in changers:
                     changer.stop()
-                self._report.seconds = time.monotonic() - started_s
                 unanswered = {producer: producer.stop(answer_timeout_s) for producer in producers}
+                self._report.seconds = time.monotonic() - started_s
                 self._report.acknowledged = len(self._ledger.acknowledged)
                 for number, (producer, count) in enumerate(unanswered.items()):
                     if count and answer_timeout_s:
                         self._unanswered(number, producer, count)
                 for each in banks:
                     each.stop(answer_timeout_s)
-                    for number in each.lost_clients:
-                        self._say(f"bank: producer {number}: {_LOST}")
             injector.wait_until_healthy()
             for each in banks:
                 self._bank_history = each.history(_READ_TIMEOUT_S)
@@ -220,12 +217,9 @@ class Run:
             self._say(done.line(len(self._ledger.acknowledged)))
 
     def _unanswered(self, number: int, producer: SteadyProducer, count: int) -> None:
-        """Records without an answer are a violation, unless it is their client that has stopped."""
+        """Records without an answer are a violation; says whether only their client reaches no broker."""
         text = f"producer {number}: {count} records had no answer {_ANSWER_TIMEOUT_S:.0f} s after the last fault"
-        if producer.has_lost_its_brokers():
-            self._say(f"{text}; {_LOST}")
-        else:
-            self._violated(text)
+        self._violated(f"{text}; {LOST}" if producer.has_lost_its_brokers() else text)
 
     def _end(self, member: GroupMember) -> None:
         if not member.stop():

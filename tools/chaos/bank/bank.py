@@ -13,6 +13,7 @@ from tools.chaos.bank.bank_reader import READER_SETTINGS, BankReader
 from tools.chaos.bank.history import BankHistory
 from tools.chaos.bank.transfer import PARTITIONS, Accounts, decode_entry
 from tools.chaos.bank.transfer_producer import TransferProducer
+from tools.chaos.clients import LOST
 from tools.chaos.group import read_to_end
 
 TOPIC = "bank"
@@ -37,15 +38,13 @@ def finalize_transaction_version(bootstrap: str, level: int) -> None:
 
 
 class Bank:
-    """`violations`: what is wrong besides what the history shows. `lost_clients`: producers whose client has lost all
-    brokers. `transaction_version`: 1 or 2, by the seed."""
+    """`violations`: what is wrong besides what the history shows. `transaction_version`: 1 or 2, by the seed."""
 
     def __init__(self, bootstrap: str, replicas: int, seed: int) -> None:
         from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
 
         self.violations: list[str] = []
-        self.lost_clients: list[int] = []
         self._bootstrap = bootstrap
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 2})
         config = {"min.insync.replicas": str(replicas - 1), "segment.bytes": str(1 << 20)}
@@ -84,12 +83,10 @@ class Bank:
                 continue
             if producer.is_stuck_in_client and timeout_s > 0:
                 producer.settle()
-            elif timeout_s > 0 and producer.has_lost_its_brokers():
-                self.lost_clients.append(producer.number)
-                producer.settle()
             else:
+                lost = f"; {LOST}" if timeout_s > 0 and producer.has_lost_its_brokers() else ""
                 self.violations.append(
-                    f"bank: producer {producer.number} has not settled its transfer: {producer.state}"
+                    f"bank: producer {producer.number} has not settled its transfer: {producer.state}{lost}"
                     f"; its coordinator has {self._described(producer.transactional_id)}"
                 )
 

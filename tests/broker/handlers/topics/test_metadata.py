@@ -17,6 +17,7 @@ from signalbox.broker.topics.all_topics_response_cache import MIN_CACHED_TOPICS
 from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from signalbox.security.authorizer import Authorizer
@@ -214,6 +215,26 @@ def test_a_broker_that_hung_up_is_shown_only_if_the_controller_does_not_say_othe
         assert asked(request_of(by_name("b"), 12)) == held
 
     asyncio.run(story())
+
+
+def test_a_broker_without_metadata_waits_for_the_controllers_and_creates_no_topic_meanwhile() -> None:
+    async def story() -> None:
+        cache, creation = MetadataCache(), Creation()
+        response = handler(creation=creation, cache=cache)(request_of(by_name("b"), 12))
+        assert inspect.iscoroutine(response)
+        waiting = asyncio.ensure_future(response)
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        cache.apply_update_metadata(update({1: EVERYWHERE}, {"b": {0: (1, [1])}}))
+        assert found(await waiting) == [("b", 0)]
+        assert creation.asked == []
+
+    asyncio.run(story())
+
+
+def test_a_broker_without_a_controller_answers_without_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signalbox.broker.handlers.topics.metadata._FIRST_METADATA_S", 0.01)
+    assert ask(by_name("b"), 12, cache=MetadataCache()).brokers == []
 
 
 MANY = {f"t-{number}": {0: (1, [1]), 1: (3, [3, 1])} for number in range(MIN_CACHED_TOPICS)}

@@ -2,7 +2,9 @@
 
 The response contains only endpoints of the listener that received the request (L10). A partition whose leader lacks
 that listener is LISTENER_NOT_FOUND (LEADER_NOT_AVAILABLE below version 6). If client and broker allow it, the active
-controller creates missing topics; the response waits for it, at most for the request timeout (F10, F11). Version notes:
+controller creates missing topics; the response waits for it, at most for the request timeout (F10, F11). A broker that
+has started has no metadata until the controller sends it: the response waits for that, too, as a client would take an
+empty list of brokers for the whole cluster. Version notes:
 in version 0 an empty list means all topics; topics may be named by id from version 12 on (10 and 11 have the field, but
 a request that uses it is rejected); below 4 the client always allows auto-creation.
 """
@@ -35,6 +37,7 @@ _NULL_MEANS_ALL_FROM = 1
 _CREATION_IS_ASKED_FROM = 4
 _POLICY_VIOLATION_FROM = 10
 _ID_LOOKUPS_FROM = 12
+_FIRST_METADATA_S = 5.0  # less than the timeouts of clients; without a controller there is nothing to wait for
 
 
 class MetadataHandler:
@@ -59,8 +62,16 @@ class MetadataHandler:
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
         """Yields."""
+        if not self._cache.image.brokers:
+            return self._with_first_metadata(request)
         hold_s = self._recent_disconnects.hold_s() if self._recent_disconnects is not None else 0.0
         return self._settled(request, hold_s) if hold_s else self._answer(request)
+
+    async def _with_first_metadata(self, request: ApiRequest) -> FinalResponse:
+        """The response when the controller has sent metadata, at most `_FIRST_METADATA_S` later."""
+        await self._cache.wait_until(lambda image: bool(image.brokers), _FIRST_METADATA_S)
+        response = self._answer(request)
+        return await settled(response)
 
     async def _settled(self, request: ApiRequest, hold_s: float) -> FinalResponse:
         """The response after the controller has handled recent disconnects, at most `hold_s` later."""

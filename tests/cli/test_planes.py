@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 import typer
 
-from signalbox.cli.planes import listener_states
+from signalbox.cli.broker_page import page_of as read_page
+from signalbox.cli.planes import listener_states, table_rows
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header
 from signalbox.testing.cluster import Cluster
 from tests.cli.ctrl_c import watched_until_ctrl_c
 
-_HEAD = ["broker", "plane", "listener", "connections", "queue", "queue ms", "idle", "requests", "rejected", "expired"]
+_HEAD = ["broker", "plane", "queue", "queue ms", "idle", "requests", "expired", "listener", "connections", "rejected"]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,11 @@ def test_once_is_a_line_a_listener_for_scripts(run: Any, measured: Cluster) -> N
     assert done.exit_code == 0, done.stderr
     head, *rows = (line.split("\t") for line in done.stdout.splitlines())
     assert head == _HEAD
-    assert [row[1:3] for row in rows] == [["control", "CONTROL (forced)"], ["data", "CLIENT"], ["data", "REPLICATION"]]
+    assert [[row[1], row[7]] for row in rows] == [
+        ["control", "CONTROL (forced)"],
+        ["data", "CLIENT"],
+        ["data", "REPLICATION"],
+    ]
     control = dict(zip(head, rows[0], strict=True))
     assert int(control["rejected"]) >= 1
     assert int(control["connections"]) >= 1, "the controller's own channel"
@@ -62,6 +67,18 @@ def test_json_has_numbers(run: Any, measured: Cluster) -> None:
     names = {"broker", "plane", "listener", "queue_ms", "idle"}
     assert all(type(value) is int for row in rows for name, value in row.items() if name not in names)
     assert all(0 <= row["idle"] <= 1 for row in rows)
+
+
+@pytest.mark.spec("C7")
+def test_the_live_view_has_the_figures_of_a_plane_once(measured: Cluster) -> None:
+    states = list(listener_states("b", read_page(page_of(measured))))
+    control, client, replication = table_rows(states, {})
+    assert [control[1], client[1], replication[1]] == ["control", "data", "data"]
+    assert all(control[2:7]), "each plane has its figures"
+    assert all(client[2:7])
+    assert replication[2:7] == ("",) * 5, "those of the data plane stand in the row of its first listener"
+    assert replication[7] == "REPLICATION"
+    assert int(replication[8]) >= 0
 
 
 @pytest.mark.spec("C7")

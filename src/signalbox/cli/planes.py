@@ -1,13 +1,14 @@
 """`signalbox planes`: the state of each plane and listener of a broker, from its metrics page (KIP-291, SPEC C7).
 
-Queue depth, queue time and idle share belong to a plane, the rest to a listener. In the live view the queue time is the
-mean of the requests since the last refresh; with `--once` it is the mean since the broker's start.
+Queue depth, queue time, idle share, requests and expired connections belong to a plane: the live view has them in the
+row of its first listener, `--once` and `--json` in each row. The rest belongs to a listener. In the live view the queue
+time is the mean of the requests since the last refresh, else the mean since the broker's start.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -22,25 +23,26 @@ from signalbox.common.visible_text import visible
 
 _PREFIXES = {"data": "", "control": "controlplane", "controller": "controller"}
 _COLUMNS = (
-    "broker", "plane", "listener", "connections", "queue", "queue ms", "idle", "requests", "rejected", "expired",
+    "broker", "plane", "queue", "queue ms", "idle", "requests", "expired", "listener", "connections", "rejected",
 )  # fmt: skip
+_OF_PLANE = slice(2, 7)  # of the columns
 
 
 @dataclass(frozen=True, slots=True)
 class ListenerState:
-    """One listener at one moment. `queue_ms` and `requests` are totals of its plane since the broker's start."""
+    """A listener and its plane at one moment. `queue_ms`, `requests`, `expired` are totals since the broker's start."""
 
     broker: str
     plane: str
-    listener: str
-    forced: bool
-    connections: int
     queued: int
     queue_ms: float
     idle: float
     requests: int
-    rejected: int
     expired: int
+    listener: str
+    forced: bool
+    connections: int
+    rejected: int
 
     def values(self, before: ListenerState | None = None) -> tuple[Any, ...]:
         """The row with numbers: `idle` is a share, and there is no mean time (None) without requests. `before` is the
@@ -50,17 +52,15 @@ class ListenerState:
             queue_ms, requests = queue_ms - before.queue_ms, requests - before.requests
         name = f"{self.listener} (forced)" if self.forced else self.listener
         mean = queue_ms / requests if requests else None
-        figures = (self.connections, self.queued, mean, self.idle, self.requests, self.rejected, self.expired)
-        return (self.broker, self.plane, name, *figures)
+        of_plane = (self.queued, mean, self.idle, self.requests, self.expired)
+        return (self.broker, self.plane, *of_plane, name, self.connections, self.rejected)
 
     def cells(self, before: ListenerState | None) -> tuple[str, ...]:
         """The row of the table."""
-        *names, connections, queued, mean, idle, requests, rejected, expired = self.values(before)
+        broker, plane, queued, mean, idle, requests, expired, listener, connections, rejected = self.values(before)
         mean_text = "-" if mean is None else f"{mean:.3f}"
-        return (
-            *map(visible, names),
-            *map(str, (connections, queued, mean_text, f"{idle:.0%}", requests, rejected, expired)),
-        )
+        of_plane = map(str, (queued, mean_text, f"{idle:.0%}", requests, expired))
+        return (visible(broker), visible(plane), *of_plane, visible(listener), str(connections), str(rejected))
 
 
 def planes(
@@ -91,13 +91,28 @@ def planes(
                 table = Table()
                 for column in _COLUMNS:
                     table.add_column(column, overflow="fold")
-                for state in states:
-                    table.add_row(*state.cells(before.get((state.broker, state.listener))))
+                for row in table_rows(states, before):
+                    table.add_row(*row)
                 view.update(table, refresh=True)
                 before = {(state.broker, state.listener): state for state in states}
                 time.sleep(every)
     except KeyboardInterrupt:
         return
+
+
+def table_rows(
+    states: Iterable[ListenerState], before: Mapping[tuple[str, str], ListenerState]
+) -> Iterator[tuple[str, ...]]:
+    """The rows of the live view: those of a plane's further listeners do not repeat the figures of the plane. `before`:
+    the states at the last refresh by broker and listener."""
+    shown: set[tuple[str, str]] = set()
+    for state in states:
+        cells = list(state.cells(before.get((state.broker, state.listener))))
+        plane = (state.broker, state.plane)
+        if plane in shown:
+            cells[_OF_PLANE] = [""] * len(cells[_OF_PLANE])
+        shown.add(plane)
+        yield tuple(cells)
 
 
 def _read_states(addresses: list[str]) -> Iterator[ListenerState]:

@@ -51,11 +51,11 @@ MEMORY := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk '$$1 > 2000000
 unit: $(STAMP)  ## the tests that need nothing but Python: WORKERS=n
 	$(if $(MEMORY),TMPDIR=$(MEMORY) )$(BIN)/python -m pytest -n $(WORKERS) $(PARALLEL) -o tmp_path_retention_policy=failed tests --ignore=tests/system -m "not system"
 
-system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs: WORKERS=n
-	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/system tests/tools tests/testing --ignore=tests/system/pipeline/drills -m system
+system: $(STAMP)  ## real clients of other languages, killed processes; fetches what it needs: WORKERS=n
+	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/system tests/tools tests/testing --ignore=tests/system/pipeline -m system
 
-pipeline-tests: $(STAMP)  ## formats, tables and audit trail with Spark in both profiles; killed drivers, a Spark cluster, S3 (half an hour): WORKERS=n
-	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/pipeline tests/system/pipeline/drills -m system
+pipeline-tests: spark  ## everything that starts Spark: formats, tables and audit trail in both profiles; killed drivers, a Spark cluster, S3 (half an hour): WORKERS=n
+	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/pipeline tests/system/pipeline -m system
 
 spark: $(STAMP)  ## what Spark needs for its start: jars, and the archive of its classes
 	$(BIN)/signalbox pipeline jars
@@ -84,7 +84,7 @@ pages: $(STAMP)  ## renders the pages of docs/ that come from tables
 	$(BIN)/python -m bench.measured
 
 test: $(STAMP)  ## all checks: lint, unit, system
-	$(MAKE) --jobs 2 lint spark
+	$(MAKE) lint
 	$(MAKE) unit
 	$(MAKE) system
 

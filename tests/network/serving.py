@@ -133,12 +133,16 @@ class Watcher:
     def __init__(self) -> None:
         self.open: list[Connection] = []
         self.ended: asyncio.Queue[str] = asyncio.Queue()
+        self.failed: asyncio.Queue[str] = asyncio.Queue()  # the connections that were never established
 
     def opened(self, connection: Connection) -> None:
         self.open.append(connection)
 
     def closed(self, connection: Connection, reason: str) -> None:
         self.ended.put_nowait(reason)
+
+    def setup_failed(self, connection: Connection) -> None:
+        self.failed.put_nowait(connection.connection_id)
 
 
 @dataclass

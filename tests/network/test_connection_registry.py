@@ -90,6 +90,8 @@ def test_a_certificate_that_no_rule_is_for_does_not_come_in() -> None:
             (event,) = served.recorder.of(AuditKind.DENIED)
             assert "no rule of ssl.principal.mapping.rules is for CN=eve," in event.reason
             assert len(served.sink.seen) == 1
+            assert len(served.watcher.open) == 1
+            assert await served.watcher.failed.get(), "the one that did not come in"
             assert served.recorder.counts["failed-authentication-total", "SSL"] == 1
             assert served.recorder.counts["successful-authentication-total", "SSL"] == 1
 

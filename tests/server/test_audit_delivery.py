@@ -17,6 +17,7 @@ from signalbox.client.connection.node import parse_bootstrap_servers
 from signalbox.client.consumer import Consumer
 from signalbox.common.audit_event import AUDIT_TOPIC, AuditEvent, AuditKind
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.server.audit_delivery import AuditTopicMissing, AuditWriter, TopicDelivery
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring import node_components
@@ -78,6 +79,36 @@ def test_the_audit_trail_of_a_stopped_broker_has_each_number_once(
         mine = [event["seq"] for event in telemetry if event["broker_epoch"] == epoch]
         assert sorted(mine) == list(range(len(mine)))  # type: ignore[type-var]
         assert len(mine) == written
+
+
+def test_an_event_of_any_size_leaves_room_for_the_next(tmp_path: Path) -> None:
+    """A request with long names must not end the audit trail: no topic would admit its event."""
+    with Cluster(brokers=1, folder=tmp_path) as cluster:
+        node = cluster.nodes[1]
+        audit = node.components.telemetry.audit
+        asyncio.run(read_audit_topic(cluster.bootstrap_servers, 1))
+
+        async def record() -> None:
+            for resource in ("\x01" * 600_000, "small"):
+                audit.record(AuditEvent(kind=AuditKind.ADMIN, client_id="\x01" * 32_000, resource=resource))
+
+        cluster.run(record())
+        seqs: list[object] = []
+        while audit.last_seq not in seqs:
+            found = asyncio.run(read_audit_topic(cluster.bootstrap_servers, audit.written))
+            seqs = [event["seq"] for event in found]
+        assert seqs == list(range(len(seqs)))
+        assert audit.dropped == 0
+
+
+def test_the_outcome_of_each_event_is_its_own(tmp_path: Path) -> None:
+    with Cluster(brokers=1, folder=tmp_path) as cluster:
+        delivery = cluster.nodes[1].components.audit_delivery
+        values = [b"{}", bytes(2_000_000), b"{}"]
+        first, large, last = cluster.run(delivery.deliver(b"1", values))
+        assert (first, last) == (None, None)
+        assert isinstance(large, KafkaError)
+        assert large.error is Error.MESSAGE_TOO_LARGE
 
 
 class Recorder:

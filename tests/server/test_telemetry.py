@@ -11,10 +11,11 @@ from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.common.clock import ManualClock
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header
+from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.server.telemetry import Telemetry, measure_disks
 from signalbox.testing.cluster import Cluster
-from tests.broker.handler_requests import RecordingAuditSink, context
+from tests.broker.handler_requests import RecordingAuditSink, context, request_of
 from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.configuration.settings import config_of
 from tests.metric_values import metric_values
@@ -62,6 +63,19 @@ def test_a_connection_without_requests_writes_no_roll_up() -> None:
 
     telemetry.opened(Gone())  # type: ignore[arg-type]
     telemetry.closed(Gone(), "gone")  # type: ignore[arg-type]
+    assert telemetry.audit.last_seq == -1
+
+
+def test_a_connection_that_fails_before_its_login_writes_no_roll_up() -> None:
+    telemetry = Telemetry.begin(config_of(signalbox__audit__enable="true"), ManualClock(), ImmediateScheduler())
+
+    class Gone:
+        connection_id = "c-1"
+        context = context()
+
+    telemetry.rollups.add(request_of(ApiVersionsRequest(), 0), "API_VERSIONS", False, 1, 0.0)
+    telemetry.setup_failed(Gone())  # type: ignore[arg-type]
+    telemetry.rollups.flush()
     assert telemetry.audit.last_seq == -1
 
 

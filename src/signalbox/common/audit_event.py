@@ -20,6 +20,20 @@ from typing import Any, Protocol
 AUDIT_SCHEMA_VERSION = 1
 AUDIT_TOPIC = "signalbox-audit"
 
+# Characters of the texts that clients choose: without a limit one request could make an event that no topic admits, and
+# a full queue of events would take gigabytes.
+MAX_CLIENT_ID_CHARACTERS = 1_000
+_LONGEST = {
+    "client_id": MAX_CLIENT_ID_CHARACTERS,
+    "client_software": 1_000,
+    "principal": 1_000,
+    "forwarding_principal": 1_000,
+    "resource": 6_000,  # twenty topics with the longest names
+    "reason": 1_000,
+    "expected": 1_000,
+    "actual": 1_000,
+}
+
 
 class AuditKind(StrEnum):
     """The kind of an event."""
@@ -72,6 +86,19 @@ class AuditEvent:
     response_bytes: int = 0
     window_start_ms: int = -1
     window_end_ms: int = -1
+
+
+def clip(text: str, longest: int) -> str:
+    """`text`, or its first `longest` characters and three dots."""
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
+def clip_texts(event: AuditEvent) -> None:
+    """Shortens texts of more characters than an event may have, in place."""
+    for name, longest in _LONGEST.items():
+        text = getattr(event, name)
+        if len(text) > longest:
+            setattr(event, name, clip(text, longest))
 
 
 _EVENT_FIELDS = tuple(AuditEvent.__dataclass_fields__)

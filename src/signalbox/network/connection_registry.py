@@ -152,6 +152,8 @@ class ConnectionRegistry:
             if self._ports.watcher is not None:
                 self._ports.watcher.closed(connection, reason)
             self._ports.audit.record(self._event(AuditKind.CONNECTION_CLOSE, connection, reason))
+        elif self._ports.watcher is not None:
+            self._ports.watcher.setup_failed(connection)
         log.debug("connection %s closed: %s", context.connection_id, reason)
 
     def _event(self, kind: AuditKind, connection: Connection, reason: str) -> AuditEvent:

@@ -48,11 +48,14 @@ class FastPath(Protocol):
 
 
 class ConnectionWatcher(Protocol):
-    """Notified of every connection that may send requests: after authentication, and when it is closed."""
+    """Notified of every connection that may send requests: after authentication, and when it is closed. Of the others,
+    which may have sent ApiVersions, when they are closed."""
 
     def opened(self, connection: Connection) -> None: ...
 
     def closed(self, connection: Connection, reason: str) -> None: ...
+
+    def setup_failed(self, connection: Connection) -> None: ...
 
 
 @dataclass(slots=True, kw_only=True)

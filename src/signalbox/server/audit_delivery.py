@@ -11,8 +11,10 @@ from signalbox.client.admin_apis.config_admin import ConfigAdmin
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.producer import Producer, ProducerSettings
+from signalbox.client.sender.producer_batch import RecordMetadata
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.protocol.error_table import KafkaError
 from signalbox.server.audit_topic_limits import set_missing_limits
 from signalbox.server.telemetry import Telemetry
 
@@ -46,15 +48,23 @@ class TopicDelivery:
         self._client: ClusterClient | None = None
         self._producer: Producer | None = None
 
-    async def deliver(self, key: bytes, values: Sequence[bytes]) -> None:
+    async def deliver(self, key: bytes, values: Sequence[bytes]) -> Sequence[BaseException | None]:
         producer = self._producer or await self._open()
-        acknowledged = []
+        outcomes: list[BaseException | None] = []
+        sent: dict[int, asyncio.Future[RecordMetadata]] = {}
         async for value in self._scheduler.yielding(values):
-            acknowledged.append(await producer.send(AUDIT_TOPIC, value, key))
+            try:
+                sent[len(outcomes)] = await producer.send(AUDIT_TOPIC, value, key)
+                outcomes.append(None)
+            except KafkaError as error:
+                outcomes.append(error)
         await producer.flush()
-        await asyncio.gather(*acknowledged)
+        acknowledged = await asyncio.gather(*sent.values(), return_exceptions=True)
+        for place, result in zip(sent, acknowledged, strict=True):
+            outcomes[place] = result if isinstance(result, BaseException) else None
         if self._limits_task is None and self._client is not None:
             self._limits_task = asyncio.create_task(set_missing_limits(ConfigAdmin(self._client), self._topic_configs))
+        return outcomes
 
     async def _open(self) -> Producer:
         code, message = await self._create_topic()

@@ -56,6 +56,10 @@ class Telemetry:
         self.software.closed(connection.context)
         self.rollups.close(connection.connection_id)
 
+    def setup_failed(self, connection: Connection) -> None:
+        """Forget the ApiVersions requests of a connection that was closed before its login was complete."""
+        self.rollups.discard(connection.connection_id)
+
 
 def measure_disks(metrics: Metrics, io: Path = _IO) -> None:
     """Registers the bytes that this process has read from and written to disks, under Kafka's names. Linux counts them

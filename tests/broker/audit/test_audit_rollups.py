@@ -7,6 +7,7 @@ from signalbox.broker.metrics.request_metrics import FastPathStats
 from signalbox.common.audit_event import AuditKind
 from signalbox.common.clock import ManualClock
 from signalbox.common.cooperative_task import CooperativeTask
+from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from tests.broker.handler_requests import RecordingAuditSink, context, request_of
 
@@ -56,6 +57,25 @@ def test_the_windows_of_a_closed_connection_are_written_at_once_and_no_others() 
     assert sink.events[-1].connection_id == "c-2"
 
 
+def test_a_connection_that_was_never_established_leaves_none() -> None:
+    """Whoever connects again and again without a login must not displace other events."""
+    rolled, sink, _ = rollups()
+    rolled.add(request_of(ApiVersionsRequest(), 0), "API_VERSIONS", False, 1, 0.0)
+    rolled.discard("c-1")
+    rolled.discard("c-1")
+    rolled.flush()
+    assert sink.events == []
+
+
+def test_a_window_holds_the_begin_of_a_long_client_id() -> None:
+    rolled, sink, _ = rollups()
+    request = request_of(HeartbeatRequest(), 4)
+    request.header = request.header._replace(client_id="i" * 32_767)
+    rolled.add(request, "HEARTBEAT", False, 1, 0.0)
+    rolled.flush()
+    assert sink.events[0].client_id == "i" * 1_000 + "..."
+
+
 def test_fast_path_requests_join_the_same_window_and_are_added_before_a_flush() -> None:
     rolled, sink, _ = rollups()
     request = request_of(HeartbeatRequest(), 4)
@@ -93,4 +113,4 @@ def test_a_window_keeps_no_frame() -> None:
     rolled.add(request, "HEARTBEAT", False, 1, 0.0)
     [window] = rolled._windows["c-1"].values()
     assert not hasattr(window, "request")
-    assert window.header == request.header
+    assert (window.client_id, window.api_version) == ("test", 4)

@@ -14,13 +14,16 @@ from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.common.clock import ManualClock
 from signalbox.common.limits import MAX_AUDIT_BATCH_EVENTS, MAX_AUDIT_EVENTS_QUEUED
 from signalbox.common.metrics import NullMetrics
+from signalbox.protocol.error_table import Error, KafkaError
 from tests.common.scheduling.schedulers import ImmediateScheduler
 
 
 class Topic:
-    """A delivery that accepts all events after it has waited for `gate`; the first `failures` calls fail."""
+    """A delivery that accepts all events after it has waited for `gate`; the first `failures` calls fail.
+    `rejections`: by seq, the outcome of the first attempt."""
 
-    def __init__(self, failures: int = 0) -> None:
+    def __init__(self, failures: int = 0, rejections: dict[int, BaseException] | None = None) -> None:
+        self.rejections = rejections or {}
         self.keys: list[bytes] = []
         self.seqs: list[int] = []
         self.batches: list[int] = []
@@ -29,7 +32,7 @@ class Topic:
         self.gate.set()
         self.arrived = asyncio.Event()
 
-    async def deliver(self, key: bytes, values: Sequence[bytes]) -> None:
+    async def deliver(self, key: bytes, values: Sequence[bytes]) -> Sequence[BaseException | None]:
         self.arrived.set()
         await self.gate.wait()
         if self.failures:
@@ -37,7 +40,10 @@ class Topic:
             raise ConnectionError("the topic is away")
         self.keys.append(key)
         self.batches.append(len(values))
-        self.seqs += [json.loads(value)["seq"] for value in values]
+        seqs = [json.loads(value)["seq"] for value in values]
+        outcomes = [self.rejections.pop(seq, None) for seq in seqs]
+        self.seqs += [seq for seq, outcome in zip(seqs, outcomes, strict=True) if outcome is None]
+        return outcomes
 
 
 def event() -> AuditEvent:
@@ -130,6 +136,53 @@ def test_what_is_not_delivered_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
         assert topic.seqs == [0]
 
     asyncio.run(scenario())
+
+
+def test_an_event_that_the_topic_never_admits_is_a_gap_and_the_others_are_written_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(audit_trail, "_RETRY_S", 0.0)
+    rejections = {
+        1: KafkaError(Error.MESSAGE_TOO_LARGE, "900 bytes, max.message.bytes is lower"),
+        2: KafkaError(Error.TOPIC_AUTHORIZATION_FAILED),  # may be admitted later
+    }
+
+    async def scenario() -> None:
+        audit, topic = new_audit_trail(), Topic(rejections=rejections)
+        for _ in range(4):
+            audit.record(event())
+        await audit.drain(topic, 5)
+        assert topic.seqs == [0, 3, 2]
+        assert topic.batches == [4, 1], "only what was not written is sent again"
+        assert (audit.written, audit.dropped) == (3, 1)
+
+    asyncio.run(scenario())
+    assert "Audit event dropped (seq=1)" in caplog.text
+
+
+@pytest.mark.parametrize("field", ["client_id", "client_software", "principal", "resource", "reason", "expected"])
+def test_a_text_that_a_client_chose_is_cut(field: str) -> None:
+    """The smallest admitted max.message.bytes aside, no event is larger than a topic admits, whatever it contains."""
+    values: list[bytes] = []
+
+    class Kept(Topic):
+        async def deliver(self, key: bytes, given: Sequence[bytes]) -> Sequence[BaseException | None]:
+            values.extend(given)
+            return [None] * len(given)
+
+    async def scenario() -> None:
+        audit = new_audit_trail()
+        for text in ("\x01" * 700_000, "alice"):
+            given = event()
+            setattr(given, field, text)
+            audit.record(given)
+        await audit.drain(Kept(), 5)
+
+    asyncio.run(scenario())
+    cut, whole = (json.loads(value)[field] for value in values)
+    assert cut.strip("\x01") == "..."
+    assert whole == "alice"
+    assert len(values[0]) < 40_000
 
 
 def test_a_drain_gives_up_at_its_deadline_and_close_ends_the_delivery() -> None:

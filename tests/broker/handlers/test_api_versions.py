@@ -47,6 +47,13 @@ def test_the_table(version: int) -> None:
     assert response.finalized_features_epoch == -1
 
 
+def test_a_long_name_of_a_software_is_cut() -> None:
+    """The connection keeps it, and a client may send 32 KiB before it has logged in."""
+    who = context()
+    assert ask(3, who, client_software_name="n" * 32_000, client_software_version="v" * 101).error_code == 0
+    assert (who.client_software_name, who.client_software_version) == ("n" * 100 + "...", "v" * 100 + "...")
+
+
 SUPPORTED = [("signalbox.version", 1, 1), ("transaction.version", 1, 2)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.metrics.request_metrics import FastPathStats
-from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
+from signalbox.common.audit_event import MAX_CLIENT_ID_CHARACTERS, AuditEvent, AuditKind, AuditSink, clip
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import yield_if_due
 
@@ -20,12 +20,14 @@ def _no_flush() -> None:
 
 class _Window:
     __slots__ = (
-        "context", "count", "errors", "header", "longest_s", "request_bytes", "response_bytes", "started_ms", "total_s",
+        "api_version", "client_id", "context", "count", "errors", "longest_s", "request_bytes", "response_bytes",
+        "started_ms", "total_s",
     )  # fmt: skip
 
     def __init__(self, request: ApiRequest, started_ms: int) -> None:
         # Not the request itself: its frame, up to megabytes, would stay in memory until the window closes.
-        self.context, self.header = request.context, request.header
+        self.context, self.api_version = request.context, request.header.api_version
+        self.client_id = clip(request.header.client_id or "", MAX_CLIENT_ID_CHARACTERS)
         self.started_ms = started_ms
         self.count = self.errors = self.request_bytes = self.response_bytes = 0
         self.total_s = self.longest_s = 0.0
@@ -87,10 +89,15 @@ class AuditRollups:
         if apis is not None:
             self._emit(apis)
 
+    def discard(self, connection_id: str) -> None:
+        """A connection was closed before it was established: whoever connects again and again without a login must not
+        displace other events."""
+        self._windows.pop(connection_id, None)
+
     def _emit(self, apis: dict[str, _Window]) -> None:
         now_ms = self._clock.now_ms()
         for api, window in apis.items():
-            context, header = window.context, window.header
+            context = window.context
             self._sink.record(
                 AuditEvent(
                     kind=AuditKind.ROLLUP,
@@ -99,11 +106,11 @@ class AuditRollups:
                     plane=context.plane,
                     connection_id=context.connection_id,
                     client_address=context.client_address,
-                    client_id=header.client_id or "",
+                    client_id=window.client_id,
                     client_software=context.client_software,
                     principal=str(context.principal),
                     api=api,
-                    api_version=header.api_version,
+                    api_version=window.api_version,
                     count=window.count,
                     error_count=window.errors,
                     duration_us=int(window.total_s * 1e6),

@@ -1,8 +1,9 @@
 """The audit trail of one broker: events are numbered, queued and written to the audit topic, in order.
 
 An event is numbered when it is recorded, and written later in a batch: a request never waits for its audit event. When
-the queue is full, the event is dropped but its number stays used, so that a reader sees the gap. A failed delivery is
-retried until the broker stops; at stop the queue has a bounded time to drain.
+the queue is full, the event is dropped but its number stays used, so that a reader sees the gap. So is an event that
+the topic never admits, since it is too large. Any other failed delivery is retried until the broker stops; at stop the
+queue has a bounded time to drain.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
-from signalbox.common.audit_event import AuditEvent, encode_audit_event
+from signalbox.common.audit_event import AuditEvent, clip_texts, encode_audit_event
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import yielding
 from signalbox.common.limits import MAX_AUDIT_BATCH_EVENTS, MAX_AUDIT_EVENTS_QUEUED
 from signalbox.common.metrics import MetricName, Metrics
 from signalbox.common.scheduling.task_scheduler import TaskScheduler
+from signalbox.protocol.error_table import Error, KafkaError
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +35,9 @@ _WARN_AFTER_S = 10.0  # failures are logged as warnings only after this time
 class AuditDelivery(Protocol):
     """Destination of the audit trail: an ordinary idempotent producer on the audit topic."""
 
-    async def deliver(self, key: bytes, values: Sequence[bytes]) -> None:
-        """Returns when all in-sync replicas have acknowledged all values; raises otherwise."""
+    async def deliver(self, key: bytes, values: Sequence[bytes]) -> Sequence[BaseException | None]:
+        """The outcome of each value: None when all in-sync replicas have acknowledged it, else its failure. Raises if
+        none could be sent."""
         ...
 
 
@@ -59,9 +62,10 @@ class AuditTrail:
         metrics.counter_from(_WRITTEN, lambda: self.written)
 
     def record(self, event: AuditEvent) -> None:
-        """Number and queue an event; never blocks, never raises."""
+        """Number and queue an event; never blocks, never raises. Shortens its texts."""
         if not self._enabled:
             return
+        clip_texts(event)
         seq = self._next_seq
         self._next_seq = seq + 1
         if event.timestamp_ms < 0:
@@ -121,19 +125,37 @@ class AuditTrail:
 
     async def _deliver_batch(self, delivery: AuditDelivery) -> None:
         batch = [self._queue[index] for index in range(min(len(self._queue), MAX_AUDIT_BATCH_EVENTS))]
-        values = await self._scheduler.result_of(partial(self._encoded, batch))
+        encoded = await self._scheduler.result_of(partial(self._encoded, batch))
+        unsent = {seq: value for (seq, _), value in zip(batch, encoded, strict=True)}
         failing_since: float | None = None
         while True:
-            try:
-                await delivery.deliver(str(self._node_id).encode(), values)
+            failure = await self._deliver(delivery, unsent)
+            if failure is None:
                 break
-            except Exception as error:
-                now = self._clock.monotonic()
-                failing_since = now if failing_since is None else failing_since
-                # A cluster that starts does not have the audit topic yet.
-                level = logging.INFO if now - failing_since < _WARN_AFTER_S else logging.WARNING
-                log.log(level, "Audit events are queued (count=%d): %s", len(self._queue), error)
-                await asyncio.sleep(_RETRY_S)
+            now = self._clock.monotonic()
+            failing_since = now if failing_since is None else failing_since
+            # A cluster that starts does not have the audit topic yet.
+            level = logging.INFO if now - failing_since < _WARN_AFTER_S else logging.WARNING
+            log.log(level, "Audit events are queued (count=%d): %s", len(self._queue), failure)
+            await asyncio.sleep(_RETRY_S)
         for _ in batch:
             self._queue.popleft()
-        self.written += len(batch)
+
+    async def _deliver(self, delivery: AuditDelivery, unsent: dict[int, bytes]) -> BaseException | None:
+        """One attempt. Removes the events that are written, and those that never can be; the failure of the others."""
+        try:
+            outcomes = await delivery.deliver(str(self._node_id).encode(), list(unsent.values()))
+        except Exception as error:
+            return error
+        failure = None
+        for seq, outcome in zip(list(unsent), outcomes, strict=True):
+            if outcome is None:
+                self.written += 1
+            elif isinstance(outcome, KafkaError) and outcome.error is Error.MESSAGE_TOO_LARGE:
+                self.dropped += 1
+                log.error("Audit event dropped (seq=%d): the audit topic does not admit its size: %s", seq, outcome)
+            else:
+                failure = outcome
+                continue
+            del unsent[seq]
+        return failure

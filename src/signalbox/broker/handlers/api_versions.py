@@ -17,6 +17,8 @@ from signalbox.broker.api_request import ApiRequest, EncodedBody, HandlerResult,
 from signalbox.broker.metrics.client_software import ClientSoftware
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions, ListenerKind, Ranges
 from signalbox.broker.routing.misroutes import Identity, MisrouteLog
+from signalbox.common.audit_event import clip
+from signalbox.common.limits import MAX_CLIENT_SOFTWARE_LENGTH
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.feature_levels import SUPPORTED_FEATURES, FinalizedFeatures
 from signalbox.protocol.api_table import API_TABLE, ApiKey
@@ -66,7 +68,9 @@ class ApiVersionsHandler:
         if error is not Error.NONE:
             return ApiVersionsResponse(error_code=error)
         context = request.context
-        named = (body.client_software_name, body.client_software_version)
+        # A client that has not logged in may send 32 KiB, which the connection would keep.
+        longest = MAX_CLIENT_SOFTWARE_LENGTH
+        named = (clip(body.client_software_name, longest), clip(body.client_software_version, longest))
         if named[0] and named != (context.client_software_name, context.client_software_version):
             context.client_software_name, context.client_software_version = named
             self._software.named(context)

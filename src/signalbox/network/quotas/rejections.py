@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 
-from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
+from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink, clip_texts
 from signalbox.common.clock import Clock
 from signalbox.common.log_limiter import LogLimiter
 from signalbox.common.metrics import MetricName, Metrics
@@ -52,6 +52,7 @@ class Rejections:
         """Count, log and audit a rejection. `kind` is one of a small, fixed set of words (it is a metric's tag);
         `event` has the details."""
         event.timestamp_ms = self._clock.now_ms()
+        clip_texts(event)  # a window holds them for ten seconds
         self._metrics.counter(_REJECTIONS, {"listener": event.listener, "kind": kind}).add()
         if kind in _COUNTED_IN_WINDOWS:
             self.windows.record(kind, event)

@@ -101,7 +101,7 @@ def test_an_event_of_any_size_leaves_room_for_the_next(tmp_path: Path) -> None:
         assert audit.dropped == 0
 
 
-def test_the_outcome_of_each_event_is_its_own(tmp_path: Path) -> None:
+def test_the_result_of_each_event_is_its_own(tmp_path: Path) -> None:
     with Cluster(brokers=1, folder=tmp_path) as cluster:
         delivery = cluster.nodes[1].components.audit_delivery
         values = [b"{}", bytes(2_000_000), b"{}"]

@@ -50,21 +50,21 @@ class TopicDelivery:
 
     async def deliver(self, key: bytes, values: Sequence[bytes]) -> Sequence[BaseException | None]:
         producer = self._producer or await self._open()
-        outcomes: list[BaseException | None] = []
+        results: list[BaseException | None] = []
         sent: dict[int, asyncio.Future[RecordMetadata]] = {}
         async for value in self._scheduler.yielding(values):
             try:
-                sent[len(outcomes)] = await producer.send(AUDIT_TOPIC, value, key)
-                outcomes.append(None)
+                sent[len(results)] = await producer.send(AUDIT_TOPIC, value, key)
+                results.append(None)
             except KafkaError as error:
-                outcomes.append(error)
+                results.append(error)
         await producer.flush()
         acknowledged = await asyncio.gather(*sent.values(), return_exceptions=True)
         for place, result in zip(sent, acknowledged, strict=True):
-            outcomes[place] = result if isinstance(result, BaseException) else None
+            results[place] = result if isinstance(result, BaseException) else None
         if self._limits_task is None and self._client is not None:
             self._limits_task = asyncio.create_task(set_missing_limits(ConfigAdmin(self._client), self._topic_configs))
-        return outcomes
+        return results
 
     async def _open(self) -> Producer:
         code, message = await self._create_topic()

@@ -58,7 +58,7 @@ def test_the_windows_of_a_closed_connection_are_written_at_once_and_no_others() 
 
 
 def test_a_connection_that_was_never_established_leaves_none() -> None:
-    """Whoever connects again and again without a login must not displace other events."""
+    """A client that connects in a loop, without a login, must not displace other events."""
     rolled, sink, _ = rollups()
     rolled.add(request_of(ApiVersionsRequest(), 0), "API_VERSIONS", False, 1, 0.0)
     rolled.discard("c-1")

@@ -20,7 +20,7 @@ from tests.common.scheduling.schedulers import ImmediateScheduler
 
 class Topic:
     """A delivery that accepts all events after it has waited for `gate`; the first `failures` calls fail.
-    `rejections`: by seq, the outcome of the first attempt."""
+    `rejections`: by seq, the result of the first attempt."""
 
     def __init__(self, failures: int = 0, rejections: dict[int, BaseException] | None = None) -> None:
         self.rejections = rejections or {}
@@ -41,9 +41,9 @@ class Topic:
         self.keys.append(key)
         self.batches.append(len(values))
         seqs = [json.loads(value)["seq"] for value in values]
-        outcomes = [self.rejections.pop(seq, None) for seq in seqs]
-        self.seqs += [seq for seq, outcome in zip(seqs, outcomes, strict=True) if outcome is None]
-        return outcomes
+        results = [self.rejections.pop(seq, None) for seq in seqs]
+        self.seqs += [seq for seq, result in zip(seqs, results, strict=True) if result is None]
+        return results
 
 
 def event() -> AuditEvent:

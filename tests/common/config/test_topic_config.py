@@ -1,6 +1,6 @@
 import pytest
 
-from signalbox.common.config.topic_config import TOPIC_CONFIG
+from signalbox.common.config.topic_config import TOPIC_CONFIG, topic_config_problem
 
 
 @pytest.mark.spec("D7")
@@ -56,3 +56,14 @@ def test_tiered_storage_cannot_be_asked_for() -> None:
 @pytest.mark.parametrize("text", ["*", "0:1,1:2"])
 def test_throttled_replicas(text: str) -> None:
     assert TOPIC_CONFIG["leader.replication.throttled.replicas"].parse(text) == text.split(",")
+
+
+@pytest.mark.parametrize(
+    ("shortest", "longest", "conflict"),
+    [("2", "1", True), ("1", "1", False), ("0", "1", False), (None, "1", False), ("60000", None, False)],
+)
+def test_the_lags_of_compaction_fit_together(shortest: str | None, longest: str | None, conflict: bool) -> None:
+    given = {"min.compaction.lag.ms": shortest, "max.compaction.lag.ms": longest}
+    problem = topic_config_problem({name: value for name, value in given.items() if value is not None})
+    expected = "conflict topic config setting min.compaction.lag.ms (2) > max.compaction.lag.ms (1)"
+    assert problem == (expected if conflict else None)

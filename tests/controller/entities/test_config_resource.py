@@ -169,3 +169,10 @@ def test_what_a_group_cannot_have(configs: dict[str, str], message: str) -> None
         find_resource(CONTEXT, GIVEN, GROUP, "g").reject(configs)
     assert rejected.value.error is Error.INVALID_CONFIG
     assert message in rejected.value.message
+
+
+def test_configs_of_a_topic_that_exclude_each_other() -> None:
+    with pytest.raises(KafkaError) as rejected:
+        find_resource(CONTEXT, GIVEN, TOPIC, "t").reject({"min.compaction.lag.ms": "2", "max.compaction.lag.ms": "1"})
+    assert rejected.value.error is Error.INVALID_CONFIG
+    assert "min.compaction.lag.ms (2) > max.compaction.lag.ms (1)" in rejected.value.message

@@ -138,6 +138,11 @@ def test_a_topic_named_twice_is_rejected_once() -> None:
         (topic("t", configs={"no.such": "1"}), Error.INVALID_CONFIG, "Unknown topic config name: no.such"),
         (topic("t", configs={"retention.ms": "soon"}), Error.INVALID_CONFIG, "retention.ms"),
         (topic("t", configs={"min.insync.replicas": "0"}), Error.INVALID_CONFIG, "min.insync.replicas"),
+        (
+            topic("t", configs={"min.compaction.lag.ms": "2", "max.compaction.lag.ms": "1"}),
+            Error.INVALID_CONFIG,
+            "(2) > ",
+        ),
         # The order of checks: placement comes before the name, the name before the configs.
         (topic("a b", 0, configs={"no.such": "1"}), Error.INVALID_PARTITIONS, ""),
         (topic("a b", 1, configs={"no.such": "1"}), Error.INVALID_TOPIC_EXCEPTION, ""),

@@ -90,8 +90,8 @@ class AuditRollups:
             self._emit(apis)
 
     def discard(self, connection_id: str) -> None:
-        """A connection was closed before it was established: whoever connects again and again without a login must not
-        displace other events."""
+        """A connection was closed before it was established: a client that connects in a loop, without a login, must
+        not displace other events."""
         self._windows.pop(connection_id, None)
 
     def _emit(self, apis: dict[str, _Window]) -> None:

@@ -36,7 +36,7 @@ class AuditDelivery(Protocol):
     """Destination of the audit trail: an ordinary idempotent producer on the audit topic."""
 
     async def deliver(self, key: bytes, values: Sequence[bytes]) -> Sequence[BaseException | None]:
-        """The outcome of each value: None when all in-sync replicas have acknowledged it, else its failure. Raises if
+        """The result of each value: None when all in-sync replicas have acknowledged it, else its failure. Raises if
         none could be sent."""
         ...
 
@@ -144,18 +144,18 @@ class AuditTrail:
     async def _deliver(self, delivery: AuditDelivery, unsent: dict[int, bytes]) -> BaseException | None:
         """One attempt. Removes the events that are written, and those that never can be; the failure of the others."""
         try:
-            outcomes = await delivery.deliver(str(self._node_id).encode(), list(unsent.values()))
+            results = await delivery.deliver(str(self._node_id).encode(), list(unsent.values()))
         except Exception as error:
             return error
         failure = None
-        for seq, outcome in zip(list(unsent), outcomes, strict=True):
-            if outcome is None:
+        for seq, result in zip(list(unsent), results, strict=True):
+            if result is None:
                 self.written += 1
-            elif isinstance(outcome, KafkaError) and outcome.error is Error.MESSAGE_TOO_LARGE:
+            elif isinstance(result, KafkaError) and result.error is Error.MESSAGE_TOO_LARGE:
                 self.dropped += 1
-                log.error("Audit event dropped (seq=%d): the audit topic does not admit its size: %s", seq, outcome)
+                log.error("Audit event dropped (seq=%d): the audit topic does not admit its size: %s", seq, result)
             else:
-                failure = outcome
+                failure = result
                 continue
             del unsent[seq]
         return failure

@@ -8,6 +8,8 @@ that gives the default.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from signalbox.common.config.config_table import (
     ConfigRow,
     ConfigTable,
@@ -102,3 +104,15 @@ TOPIC_CONFIG = ConfigTable(
          "Whether a replica that is not in the ISR can become the leader as a last resort."),
     )
 )  # fmt: skip
+
+_MIN_LAG, _MAX_LAG = "min.compaction.lag.ms", "max.compaction.lag.ms"
+
+
+def topic_config_problem(configs: Mapping[str, str]) -> str | None:
+    """What is wrong with the values together, in Kafka's words, or None. The values must have been parsed before."""
+    shortest, longest = (
+        TOPIC_CONFIG[name].parse(configs[name]) if name in configs else None for name in (_MIN_LAG, _MAX_LAG)
+    )
+    if isinstance(shortest, int) and isinstance(longest, int) and shortest > longest:
+        return f"conflict topic config setting {_MIN_LAG} ({shortest}) > {_MAX_LAG} ({longest})"
+    return None

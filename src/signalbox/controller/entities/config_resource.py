@@ -14,7 +14,7 @@ from signalbox.common.config.config_table import (
     read_listener_key,
 )
 from signalbox.common.config.group_config import GROUP_CONFIG, group_config_problem
-from signalbox.common.config.topic_config import TOPIC_CONFIG
+from signalbox.common.config.topic_config import TOPIC_CONFIG, topic_config_problem
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext
 from signalbox.controller.decision import Inputs
 from signalbox.controller.store.topic_corruption import rejection
@@ -80,6 +80,8 @@ class Resource:
                 ) from problem
         if self.type is ConfigResourceType.CLIENT_METRICS:
             _reject_subscription(configs)
+        if self.type is ConfigResourceType.TOPIC and (together := topic_config_problem(configs)):
+            raise KafkaError(Error.INVALID_CONFIG, together)
         if self.type is ConfigResourceType.GROUP and (together := group_config_problem(configs)):
             raise KafkaError(Error.INVALID_CONFIG, together)
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from signalbox.common.config.topic_config import TOPIC_CONFIG
+from signalbox.common.config.topic_config import TOPIC_CONFIG, topic_config_problem
 from signalbox.common.cooperative_task import yield_if_due, yielding
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST
@@ -180,7 +180,7 @@ def usable_racks(context: ControllerContext, replication_factor: int) -> dict[in
 
 
 def reject_topic_configs(configs: Configs) -> None:
-    """INVALID_CONFIG for the first unknown key or invalid value."""
+    """INVALID_CONFIG for the first unknown key or invalid value, and for values that exclude each other."""
     for name, value in configs.items():
         row = TOPIC_CONFIG.get(name)
         if row is None:
@@ -191,6 +191,8 @@ def reject_topic_configs(configs: Configs) -> None:
             raise KafkaError(
                 Error.INVALID_CONFIG, f"Invalid value {value} for configuration {name}: {problem}"
             ) from problem
+    if together := topic_config_problem(configs):
+        raise KafkaError(Error.INVALID_CONFIG, together)
 
 
 def _ask_policy(

@@ -78,6 +78,8 @@ def test_cursors() -> None:
     assert page(ask(cursor=("b", 7))) == ([("b", []), ("c", [0])], None)
     assert page(ask(cursor=("z", 0))) == ([], None)
     assert page(ask("a", "c", cursor=("b", 0))) == ([("c", [0])], None)
+    described = acl(("alice", "DESCRIBE", "b"), ("alice", "DESCRIBE", "c"))
+    assert page(ask(cursor=("a", 2), authorizer=described)) == ([("b", [0, 1]), ("c", [0])], None)  # no right any more
     assert [t.error_code for t in ask("a", cursor=("a", -1)).topics] == [Error.INVALID_REQUEST]
 
 
@@ -90,10 +92,17 @@ def test_unknown_and_forbidden_topics() -> None:
     assert (forbidden.name, forbidden.error_code, forbidden.partitions) == ("b", Error.TOPIC_AUTHORIZATION_FAILED, [])
 
 
-def test_the_newest_rules_of_metadata_hold() -> None:
+def test_an_invalid_name_and_an_internal_topic_that_does_not_exist() -> None:
+    internal, invalid = ask("a/b", "__consumer_offsets").topics
+    assert (internal.error_code, internal.is_internal) == (Error.UNKNOWN_TOPIC_OR_PARTITION, True)
+    assert (invalid.error_code, invalid.is_internal) == (Error.INVALID_TOPIC_EXCEPTION, False)
+
+
+def test_a_leader_without_the_listener_is_none_and_no_error() -> None:
+    """Kafka sets the code of a partition in Metadata only."""
     [topic] = ask("b").topics
     assert (topic.topic_id, topic.is_internal) == (topic_id("b"), False)
-    assert [p.error_code for p in topic.partitions] == [Error.LISTENER_NOT_FOUND, Error.NONE]
+    assert [(p.error_code, p.leader_id) for p in topic.partitions] == [(0, -1), (0, 1)]
     assert (topic.partitions[0].eligible_leader_replicas, topic.partitions[0].last_known_elr) == ([], [])
     assert topic.topic_authorized_operations & 1 << 3
 

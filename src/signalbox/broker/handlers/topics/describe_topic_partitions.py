@@ -2,7 +2,8 @@
 
 Topics are in the order of their names; an empty list of topics means all. `response_partition_limit` and
 max.request.partition.size.limit limit the partitions of one response; the cursor is the start of the next page.
-A partition without a leader has the reason in a tagged field of Signalbox (`protocol/own_tags.py`).
+A partition without a leader has leader -1 and no error code, as in Kafka; the reason is in a tagged field of Signalbox
+(`protocol/own_tags.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import may, operations_bit_field
 from signalbox.broker.topics.topic_view import TopicView
 from signalbox.common.internal_topics import INTERNAL_TOPICS
+from signalbox.controller.topics.topic_name import reject_topic_name
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import PartitionImage
 from signalbox.protocol import own_tags
@@ -23,8 +25,9 @@ from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.security.authorizer import Authorizer
 
 _Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+_Cursor = DescribeTopicPartitionsRequest.Cursor
 _Partition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
-# The rules of the newest Metadata version apply: a leader without the listener is LISTENER_NOT_FOUND.
+# The rules of the newest Metadata version apply: a leader without the listener is none.
 _METADATA_VERSION = 13
 
 
@@ -43,18 +46,17 @@ class DescribeTopicPartitionsHandler:
             raise KafkaError(Error.INVALID_REQUEST, "a cursor's partition index is never negative")
         requested_names = sorted({topic.name for topic in body.topics})
         names = requested_names or sorted(self._cache.image.topics)
-        first_partition = 0
         if cursor is not None:
             names = [name for name in names if name >= cursor.topic_name]
-            first_partition = cursor.partition_index if names[:1] == [cursor.topic_name] else 0
         limit = max(min(body.response_partition_limit, self._partition_limit), 1)
-        return self._page(request, names, bool(requested_names), first_partition, limit)
+        return self._page(request, names, bool(requested_names), cursor, limit)
 
     def _page(
-        self, request: ApiRequest, names: list[str], is_named: bool, first_partition: int, limit: int
+        self, request: ApiRequest, names: list[str], is_named: bool, cursor: _Cursor | None, limit: int
     ) -> DescribeTopicPartitionsResponse:
         response = DescribeTopicPartitionsResponse()
         for name in names:
+            first_partition = cursor.partition_index if cursor is not None and name == cursor.topic_name else 0
             if not may(self._authorizer, request.context, AclOperation.DESCRIBE, name):
                 if is_named:
                     response.topics.append(_Topic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name))
@@ -71,15 +73,15 @@ class DescribeTopicPartitionsHandler:
                     topic_name=name, partition_index=first_partition + count
                 )
                 break
-            first_partition = 0
         return response
 
     def _topic(self, request: ApiRequest, name: str, first_partition: int, limit: int) -> tuple[_Topic, int]:
         image = self._cache.image.topics.get(name)
         if image is None:
             operations = operations_bit_field(self._authorizer, request.context, ResourceType.TOPIC, name)
-            unknown = Error.UNKNOWN_TOPIC_OR_PARTITION
-            return _Topic(error_code=unknown, name=name, topic_authorized_operations=operations), 0
+            topic = _Topic(error_code=_unknown(name), name=name, is_internal=name in INTERNAL_TOPICS)
+            topic.topic_authorized_operations = operations
+            return topic, 0
         view = TopicView(self._cache.image, request.context.listener_name, _METADATA_VERSION)
         indexes = sorted(image.partitions)[first_partition : first_partition + limit]
         partitions = []
@@ -99,10 +101,13 @@ class DescribeTopicPartitionsHandler:
         return topic, len(indexes)
 
 
+def _unknown(name: str) -> Error:
+    return Error.INVALID_TOPIC_EXCEPTION if reject_topic_name(name) else Error.UNKNOWN_TOPIC_OR_PARTITION
+
+
 def _described(view: TopicView, index: int, partition: PartitionImage) -> _Partition:
     partition_view = view.partition(index, partition)
     described = _Partition(
-        error_code=partition_view.error_code,
         partition_index=index,
         leader_id=partition_view.leader_id,
         leader_epoch=partition_view.leader_epoch,

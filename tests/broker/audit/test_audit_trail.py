@@ -142,7 +142,7 @@ def test_an_event_that_the_topic_never_admits_is_a_gap_and_the_others_are_writte
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(audit_trail, "_RETRY_S", 0.0)
-    rejections = {
+    rejections: dict[int, BaseException] = {
         1: KafkaError(Error.MESSAGE_TOO_LARGE, "900 bytes, max.message.bytes is lower"),
         2: KafkaError(Error.TOPIC_AUTHORIZATION_FAILED),  # may be admitted later
     }
@@ -153,7 +153,7 @@ def test_an_event_that_the_topic_never_admits_is_a_gap_and_the_others_are_writte
             audit.record(event())
         await audit.drain(topic, 5)
         assert topic.seqs == [0, 3, 2]
-        assert topic.batches == [4, 1], "only what was not written is sent again"
+        assert topic.batches == [4, 1], "only what was not written is retried"
         assert (audit.written, audit.dropped) == (3, 1)
 
     asyncio.run(scenario())
@@ -179,9 +179,9 @@ def test_a_text_that_a_client_chose_is_cut(field: str) -> None:
         await audit.drain(Kept(), 5)
 
     asyncio.run(scenario())
-    cut, whole = (json.loads(value)[field] for value in values)
+    cut, short = (json.loads(value)[field] for value in values)
     assert cut.strip("\x01") == "..."
-    assert whole == "alice"
+    assert short == "alice"
     assert len(values[0]) < 40_000
 
 

@@ -124,7 +124,16 @@ def audit_page() -> str:
         "|---|---|",
     ]
     lines += [f"| `{kind.value}` | {_KINDS[kind]} |" for kind in AuditKind]
-    lines += ["", "## Columns", "", "| column | type |", "|---|---|"]
+    lines += [
+        "",
+        "## Columns",
+        "",
+        "A text that a client chooses has at most 1,000 characters in an event, `resource` 6,000: a longer one is cut,",
+        "and ends with `...`.",
+        "",
+        "| column | type |",
+        "|---|---|",
+    ]
     lines += [f"| `{field.name}` | {field.type} |" for field in AUDIT_FIELDS]
     return "\n".join(lines) + "\n"
 

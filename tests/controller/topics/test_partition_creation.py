@@ -8,13 +8,15 @@ from dataclasses import replace
 import pytest
 
 from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST, MAX_PARTITIONS_PER_TOPIC
+from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, LeadersAnnounced
+from signalbox.controller.partitions.reassignment import finish_moves
 from signalbox.controller.topics.partition_creation import create_partitions
-from signalbox.metadata.entries.topic_assignment import TopicAssignment
+from signalbox.metadata.entries.topic_assignment import TopicAssignment, decode_topic_assignment
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 from tests.controller.cluster import inputs
-from tests.controller.contexts import after, make_context, states, topic_id, tp
+from tests.controller.contexts import after, make_context, placed, state_text, states, topic_id, tp
 
 CONTEXT = make_context(
     1, 2, 3, topics={"t": {0: "1* 2", 1: "2* 3"}, "going": {0: "1*"}}, deleting={"going": frozenset()}
@@ -92,12 +94,47 @@ def test_partitions_are_counted_over_the_whole_request(by_hand: list[list[int]] 
         assert errors(decision) == ([Error.POLICY_VIOLATION] * 3 if rejected else expected)
 
 
-def test_a_running_reassignment_is_in_the_way() -> None:
-    topic = CONTEXT.topics["t"]
-    moving = replace(topic, assignment=replace(topic.assignment, adding={0: (3,)}))
-    context = replace(CONTEXT, topics={"t": moving})
-    request = CreatePartitionsRequest(topics=[wanted("t", 3)], timeout_ms=5)
-    assert errors(create_partitions(context, inputs(), request)) == [Error.REASSIGNMENT_IN_PROGRESS]
+@pytest.mark.parametrize("by_hand", [None, [[3, 1]]])
+@pytest.mark.parametrize(
+    ("moving", "factor"),
+    [
+        ("3 1* 2 isr 1 2 adding 3 removing 2", 2),  # {1, 2} to {3, 1}
+        ("1* 2 3 isr 1 2 adding 3", 3),
+        ("1* 2 3 isr 1 2 3 removing 2 3", 1),
+    ],
+)
+def test_a_topic_grows_during_a_reassignment_with_the_factor_of_its_targets(
+    moving: str, factor: int, by_hand: list[list[int]] | None
+) -> None:
+    context = make_context(1, 2, 3, topics={"t": {0: moving, 1: "2* 3"}})
+    request = CreatePartitionsRequest(topics=[wanted("t", 3, by_hand)], timeout_ms=5)
+    decision = create_partitions(context, inputs(), request)
+    if by_hand is not None and factor != 2:
+        assert (errors(decision), decision.records) == ([Error.INVALID_REPLICA_ASSIGNMENT], ())
+        return
+    assert errors(decision) == [Error.NONE]
+    before, grown = context.topics["t"].assignment, after(context, decision).topics["t"].assignment
+    assert len(grown.replicas[2]) == factor
+    assert replace(grown, replicas=before.replicas) == before
+    assert decode_topic_assignment("t", grown.encode()) == grown
+
+
+@pytest.mark.parametrize("grow_first", [True, False])
+def test_growing_and_the_end_of_a_reassignment_in_either_order_write_the_same(grow_first: bool) -> None:
+    """The reassignment ends with its targets only, the new partition stays."""
+    context = make_context(1, 2, 3, topics={"t": {0: "3 1* 2 isr 1 2 3 adding 3 removing 2", 1: "2* 3"}})
+    request = CreatePartitionsRequest(topics=[wanted("t", 3, [[2, 1]])], timeout_ms=5)
+
+    def grow(before: ControllerContext) -> ControllerContext:
+        return after(before, create_partitions(before, inputs(), request))
+
+    def finish(before: ControllerContext) -> ControllerContext:
+        return after(before, finish_moves(before))
+
+    done = finish(grow(context)) if grow_first else grow(finish(context))
+    assert placed(done) == "3 1 removed 2"
+    assert (placed(done, 1), placed(done, 2), list(done.moving())) == ("2 3", "2 1", [])
+    assert state_text(done.state(tp(2))) == "2/0/0 isr 2 1"
 
 
 def test_after_the_timeout_added_partitions_get_request_timed_out() -> None:

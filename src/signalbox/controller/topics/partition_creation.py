@@ -1,7 +1,8 @@
 """CreatePartitions as a decision: more partitions for existing topics, placed by the controller or assigned manually.
 
 If the request needs more partitions than one decision may place, all of it is rejected, as Kafka's limit on one batch
-of records does.
+of records does. New partitions have as many replicas as the first one will have after a reassignment under way, which
+goes on.
 """
 
 from __future__ import annotations
@@ -91,10 +92,6 @@ def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple
         raise rejection(wanted.name, corruption)
     if topic is None:
         raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{wanted.name}' does not exist.")
-    if topic.assignment.adding or topic.assignment.removing:
-        raise KafkaError(
-            Error.REASSIGNMENT_IN_PROGRESS, f"A partition reassignment is in progress for the topic '{wanted.name}'."
-        )
     replicas = topic.assignment.replicas
     have = len(replicas)
     if wanted.count == have:
@@ -110,7 +107,7 @@ def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple
             f"{wanted.count} partitions: a topic has at most {MAX_PARTITIONS_PER_TOPIC} (MAX_PARTITIONS_PER_TOPIC).",
         )
     _reject_leftovers(context, topic, range(have, wanted.count))
-    factor = len(replicas[min(replicas)])
+    factor = len(topic.assignment.of(min(replicas)).targets)
     if wanted.assignments is None:
         return topic, _placed(context, inputs, topic, wanted.count - have, factor)
     if len(wanted.assignments) != wanted.count - have:

@@ -44,13 +44,7 @@ class ResourceRequests:
     def times(self, body: Any) -> Counter[Hashable]:
         """How often each resource is named. Yields. KafkaError(POLICY_VIOLATION) for too many resources, like Kafka's
         limit on the records of one request: each resource would be a step of one decision."""
-        count = sum(len(getattr(body, field)) for field in self.request_fields)
-        if count > MAX_RESOURCES_PER_CHANGE:
-            raise KafkaError(
-                Error.POLICY_VIOLATION,
-                f"{count} resources in one request: at most {MAX_RESOURCES_PER_CHANGE} (MAX_RESOURCES_PER_CHANGE) are"
-                " allowed. Send several requests",
-            )
+        reject_too_many(sum(len(getattr(body, field)) for field in self.request_fields))
         return Counter(key for key, _ in self.entries(body))
 
     def remaining_request(self, body: Any, rejected: Rejected) -> Any | None:
@@ -80,6 +74,16 @@ class ResourceRequests:
             results = list({id(result): result for result in yielding(results)}.values())
         setattr(combined, self.response_field, results)
         return combined
+
+
+def reject_too_many(count: int) -> None:
+    """KafkaError(POLICY_VIOLATION) if a request may not have this many resources."""
+    if count > MAX_RESOURCES_PER_CHANGE:
+        raise KafkaError(
+            Error.POLICY_VIOLATION,
+            f"{count} resources in one request: at most {MAX_RESOURCES_PER_CHANGE} (MAX_RESOURCES_PER_CHANGE) are"
+            " allowed. Send several requests",
+        )
 
 
 def _name(entry: Any) -> Hashable:

@@ -17,6 +17,7 @@ from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.forwarding.version_ceilings import parse_ceilings
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.records.produce import ProduceHandler
+from signalbox.broker.handlers.topics.create_topics import CreateTopicsHandler
 from signalbox.broker.metrics.request_observer import AuditingObserver
 from signalbox.broker.router import Router
 from signalbox.broker.routes import build_route_table
@@ -64,13 +65,14 @@ def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple
     ceilings = parse_ceilings(config["signalbox.forwarded.api.versions.max"])
     quotas = follow_quotas(config, context.repository, context.clock)
     throttling = Throttling(quotas, context.clock.monotonic, data.replicas.fetches.withdraw)
+    authorizer = with_broker_principal_rule(config, context.security.authorizer)
     handlers = build_handlers(
         HandlerDependencies(
             context=context,
             router=router,
             controller=services.controller,
             changes=rolling_upgrade.changes,
-            authorizer=with_broker_principal_rule(config, context.security.authorizer),
+            authorizer=authorizer,
             advertised=AdvertisedVersions(
                 ControllerVersions(services.channel) if rolling_upgrade.forwards else None,
                 config.listeners.control_plane_forced,
@@ -85,6 +87,9 @@ def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple
             creation=services.creation,
             forwarder=forwarder,
         )
+    )
+    services.creation.install(
+        CreateTopicsHandler(rolling_upgrade.creation, authorizer, throttling, config["num.partitions"])
     )
     routes = build_route_table(handlers, ceilings=ceilings)
     router.install(routes, throttling)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Iterable
 from random import Random
 from typing import Any
 
@@ -14,7 +15,7 @@ from signalbox.broker.handlers.topics.metadata import MetadataHandler
 from signalbox.broker.routing.exposed_nodes import ExposedController
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.broker.topics.all_topics_response_cache import MIN_CACHED_TOPICS
-from signalbox.broker.topics.topic_creation import TopicCreator
+from signalbox.broker.topics.topic_creation import Results, TopicCreator
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.metadata.cache import MetadataCache
@@ -28,17 +29,17 @@ EVERYWHERE = ("CLIENT", "REPLICATION", "CONTROL")
 
 
 class Creation(TopicCreator):
-    """Returns `result`. With a cache, the topic appears in it."""
+    """Returns `result` for each topic. With a cache, the topics appear in it."""
 
     def __init__(self, result: tuple[int, str] = (0, ""), cache: Any = None) -> None:
         self.result, self.cache = result, cache
-        self.asked: list[str] = []
+        self.asked: list[list[str]] = []
 
-    async def create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
-        self.asked.append(topic)
+    async def create_all(self, topics: Iterable[str], request: ApiRequest | None) -> Results:
+        self.asked.append(list(topics))
         if self.cache is not None:
-            self.cache.apply_update_metadata(update({1: EVERYWHERE}, {topic: {0: (1, [1])}}))
-        return self.result
+            self.cache.apply_update_metadata(update({1: EVERYWHERE}, {topic: {0: (1, [1])} for topic in topics}))
+        return dict.fromkeys(topics, self.result)
 
 
 def handler(authorizer: Authorizer = ALLOW_ALL, creation: Creation | None = None, cache: Any = None) -> MetadataHandler:
@@ -153,7 +154,7 @@ def test_which_versions_and_fields_allow_auto_creation(version: int, wanted: boo
     creation = Creation()
     more = {"allow_auto_topic_creation": wanted} if version >= 4 else {}
     ask(by_name("a", "new", **more), version, creation=creation)
-    assert creation.asked == (["new"] if created else [])
+    assert creation.asked == ([["new"]] if created else [])
 
 
 def test_nothing_is_created_when_all_topics_are_asked_for_or_the_name_is_illegal() -> None:
@@ -172,11 +173,28 @@ def test_nothing_is_created_when_all_topics_are_asked_for_or_the_name_is_illegal
         (9, (Error.POLICY_VIOLATION, "no"), Error.TOPIC_AUTHORIZATION_FAILED),
         (9, (Error.INVALID_REPLICATION_FACTOR, "no"), Error.INVALID_REPLICATION_FACTOR),
         (9, (Error.REQUEST_TIMED_OUT, ""), Error.LEADER_NOT_AVAILABLE),
+        (13, (Error.THROTTLING_QUOTA_EXCEEDED, "later"), Error.UNKNOWN_TOPIC_OR_PARTITION),
         (9, (0, ""), Error.LEADER_NOT_AVAILABLE),  # created, but not yet in this broker's image
     ],
 )
 def test_the_controllers_response_reaches_the_client(version: int, result: tuple[int, str], code: Error) -> None:
     assert found(ask(by_name("new"), version, creation=Creation(result))) == [("new", code)]
+
+
+def test_all_missing_topics_are_one_creation_and_keep_their_place() -> None:
+    cache = cache_of(topics=TOPICS)
+    creation = Creation(cache=cache)
+    rights = [("alice", "READ", "*"), ("alice", "CREATE", "new"), ("alice", "CREATE", "newer")]
+    body = by_name("new", "a", "what?", "no-right", "newer", "new")
+    response = ask(body, 12, authorizer=acl(*rights), cache=cache, creation=creation)
+    assert creation.asked == [["new", "newer"]]
+    assert found(response) == [
+        ("new", Error.NONE),
+        ("a", Error.NONE),
+        ("what?", Error.INVALID_TOPIC_EXCEPTION),
+        ("no-right", Error.TOPIC_AUTHORIZATION_FAILED),
+        ("newer", Error.NONE),
+    ]
 
 
 def test_a_created_topic_is_shown_at_once() -> None:
@@ -192,7 +210,7 @@ def test_creating_needs_a_right(right: Any, code: int) -> None:
     authorizer = acl(*filter(None, [("alice", "READ", "new"), right]))
     creation = Creation(cache=cache_of())
     [topic] = ask(by_name("new"), 12, authorizer=authorizer, creation=creation, cache=creation.cache).topics
-    assert (topic.error_code, creation.asked) == (code, [] if code else ["new"])
+    assert (topic.error_code, creation.asked) == (code, [] if code else [["new"]])
 
 
 def test_a_broker_that_hung_up_is_shown_only_if_the_controller_does_not_say_otherwise_soon() -> None:

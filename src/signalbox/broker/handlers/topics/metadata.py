@@ -11,7 +11,6 @@ a request that uses it is rejected); below 4 the client always allows auto-creat
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, settled
@@ -19,7 +18,7 @@ from signalbox.broker.authorization.authorization import may, may_on_cluster, op
 from signalbox.broker.routing.exposed_nodes import AdvertisedController
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.broker.topics.all_topics_response_cache import MIN_CACHED_TOPICS, AllTopicsResponseCache, ResponseKey
-from signalbox.broker.topics.topic_creation import TopicCreator
+from signalbox.broker.topics.topic_creation import Results, TopicCreator
 from signalbox.broker.topics.topic_view import TopicView
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import ZERO_UUID
@@ -147,26 +146,35 @@ class MetadataHandler:
         return topic
 
     async def _created(self, request: ApiRequest, topics: list[_Topic], creation: TopicCreator) -> FinalResponse:
-        async def settle(topic: _Topic) -> _Topic:
+        missing = [topic.name or "" for topic in topics if topic.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION]
+        allowed = [name for name in missing if self._may_create(request, name)]
+        results: Results = await creation.create_all(allowed, request) if allowed else {}
+
+        def shown(topic: _Topic) -> _Topic:
+            name = topic.name or ""
             if topic.error_code != Error.UNKNOWN_TOPIC_OR_PARTITION:
                 return topic
-            name = topic.name or ""
-            if not self._may_create(request, name):
+            if name not in results:
                 return _Topic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
-            code, _ = await creation.create(name, request)
-            if code == Error.POLICY_VIOLATION and request.header.api_version < _POLICY_VIOLATION_FROM:
-                code = Error.TOPIC_AUTHORIZATION_FAILED
-            if code == Error.REQUEST_TIMED_OUT:
-                code = Error.LEADER_NOT_AVAILABLE  # the topic may exist soon: the client retries
-            if code == Error.NONE:
-                fresh = self._by_name(request, name)
-                # Created, but not in this broker's image yet: the client retries.
-                if fresh.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION:
-                    fresh.error_code = Error.LEADER_NOT_AVAILABLE
-                return fresh
-            return _Topic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
+            return self._after_creation(request, name, results[name][0])
 
-        return self._response(request, await asyncio.gather(*(settle(topic) for topic in topics)))
+        return self._response(request, map(shown, topics))
+
+    def _after_creation(self, request: ApiRequest, name: str, code: int) -> _Topic:
+        """The topic for this result of its creation."""
+        if code == Error.NONE:
+            fresh = self._by_name(request, name)
+            # Created, but not in this broker's image yet: the client retries.
+            if fresh.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION:
+                fresh.error_code = Error.LEADER_NOT_AVAILABLE
+            return fresh
+        if code == Error.POLICY_VIOLATION and request.header.api_version < _POLICY_VIOLATION_FROM:
+            code = Error.TOPIC_AUTHORIZATION_FAILED
+        if code == Error.REQUEST_TIMED_OUT:
+            code = Error.LEADER_NOT_AVAILABLE  # the topic may exist soon: the client retries
+        if code == Error.THROTTLING_QUOTA_EXCEEDED:
+            code = Error.UNKNOWN_TOPIC_OR_PARTITION  # as in Kafka; older clients do not know the other and give up
+        return _Topic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
 
     def _may_create(self, request: ApiRequest, name: str) -> bool:
         return may_on_cluster(self._authorizer, request.context, AclOperation.CREATE) or may(

@@ -21,6 +21,7 @@ from signalbox.protocol.messages.api_versions import ApiVersionsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from signalbox.protocol.messages.heartbeat import HeartbeatResponse
+from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from tests.broker.routed_requests import (
     ROWS,
@@ -173,6 +174,23 @@ def test_a_string_that_no_response_could_contain_is_not_stored() -> None:
     assert handled == []
     running_broker.submit(inbound_of(10_922))
     assert [request.body.topics[0].name for request in handled] == ["\ufffd" * 10_922]
+
+
+@pytest.mark.spec("D1")
+def test_a_group_whose_name_no_response_could_contain_is_not_begun() -> None:
+    """It would be in every response to ListGroups, and no record could remove it."""
+    join = JoinGroupRequest(group_id="G", session_timeout_ms=6_000, protocol_type="consumer").encode(0)
+    handled: list[ApiRequest] = []
+
+    def handler(request: ApiRequest) -> Any:
+        handled.append(request)
+        return JoinGroupResponse()
+
+    for malformed_bytes in (10_923, 10_922):
+        body = join.replace(b"\0\x01G", malformed_bytes.to_bytes(2) + b"\xff" * malformed_bytes, 1)
+        inbound = Inbound(RequestHeader(ApiKey.JOIN_GROUP, 0, 5, "c"), body)
+        RunningBroker(handler).submit(inbound)
+    assert [len(request.body.group_id) for request in handled] == [10_922]
 
 
 def test_a_body_that_does_not_parse_closes() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.coordinator.write_errors import TOO_LARGE, WRITTEN_DESPITE_ERROR, client_error_for
+from signalbox.coordinator.write_errors import client_error_for
 from signalbox.protocol.error_table import Error
 
 
@@ -24,7 +24,3 @@ from signalbox.protocol.error_table import Error
 )
 def test_errors_of_the_log_become_errors_of_a_coordinator(error: Error, client_error: Error) -> None:
     assert client_error_for(error) is client_error
-
-
-def test_a_batch_cannot_be_both_too_large_and_written() -> None:
-    assert not TOO_LARGE & WRITTEN_DESPITE_ERROR

@@ -13,6 +13,7 @@ from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision
 from signalbox.coordinator.write_queue import Batch, WriteQueue
+from signalbox.protocol.codec_errors import ValueDoesNotFit
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import decode_records
 
@@ -266,6 +267,38 @@ def test_after_writes_waits_for_what_was_submitted_before_it() -> None:
     desk.queue.settle(desk.in_flight[0], Error.NONE)
     assert gathering.is_done
     assert in_flight.is_done
+
+
+def test_after_writes_waits_for_earlier_batches_if_its_own_is_rejected() -> None:
+    """Else the end of a transaction would be replayed before its offsets, which are in the log before it."""
+    desk = Desk()
+    desk.queue.submit(desk.decision("a"))
+    desk.queue.flush()
+    desk.queue.submit(desk.decision("b"))
+    waiting = desk.queue.after_writes()
+    desk.rejection = Error.NOT_ENOUGH_REPLICAS
+    desk.queue.flush()
+    assert not waiting.is_done
+    desk.queue.settle(desk.in_flight[0], Error.NONE)
+    assert waiting.is_done
+    assert desk.replayed == ["a"]
+
+
+def test_a_record_that_cannot_contain_a_number_fails_its_decision_only(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk, concluded = Desk(), list[str]()
+
+    def encode(self: object, record: object) -> tuple[bytes, bytes]:
+        raise ValueDoesNotFit("expire_timestamp")
+
+    decision = desk.decision("b")
+    decision.on_concluded = lambda: concluded.append("b")
+    monkeypatch.setattr(TextSerde, "encode", encode)
+    assert error_of(desk.queue.submit(decision)) is Error.UNKNOWN_SERVER_ERROR
+    assert desk.results == [("b", Error.UNKNOWN_SERVER_ERROR)]
+    assert concluded == ["b"]
+    assert "Unexpected error in the records of a coordinator's decision" in caplog.text
 
 
 def test_a_decision_is_concluded_once_when_the_result_of_the_log_is_known() -> None:

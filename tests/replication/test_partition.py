@@ -165,6 +165,20 @@ def test_the_high_watermark_of_a_follower_never_decreases(tmp_path: Path) -> Non
     assert advances == [(3, 0), (3, 0), (5, 1), (5, 4)]
 
 
+@pytest.mark.spec("D5")
+def test_a_follower_forgets_the_transactions_below_its_high_watermark(tmp_path: Path) -> None:
+    """No client reads from it: only the leader's high watermark tells."""
+    cluster, partition = led(tmp_path)
+    append(cluster, *[b"x"] * 4)
+    assert partition.log is not None
+    unreplicated = partition.log._body.producers.unreplicated
+    partition.become_follower(state(partition, partition_epoch=1, leader_epoch=1, leader=2), partition.log)
+    partition.log.high_watermark = 0
+    unreplicated.update({0: 1, 2: 3})
+    partition.follow_leader(3, 0)
+    assert unreplicated == {2: 3}
+
+
 def test_the_low_watermark_counts_living_replicas(tmp_path: Path) -> None:
     cluster, partition = led(tmp_path)
     append(cluster, *[b"x"] * 5)

@@ -59,6 +59,18 @@ def latest(cluster: MemoryCluster, isolation: int, broker_id: int = 1) -> int:
 # -- reads
 
 
+def test_no_replica_keeps_ended_transactions_although_no_client_reads(tmp_path: Path) -> None:
+    cluster = replicated(tmp_path)
+    for sequence in range(5):
+        produce_in_transaction(cluster, 1, 5, b"a", sequence=sequence)
+        end_transaction(cluster, 1, 5, is_commit=True)
+        cluster.run()
+    for broker in cluster.brokers.values():
+        log = broker.partition().log
+        assert log is not None
+        assert len(log._body.producers.unreplicated) <= 1
+
+
 def test_readers_of_committed_records_end_at_the_last_stable_offset(tmp_path: Path) -> None:
     cluster = replicated(tmp_path)
     cluster.produce(1, b"a")

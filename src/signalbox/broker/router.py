@@ -30,7 +30,7 @@ from signalbox.broker.client_quotas import NO_THROTTLING, Throttling
 from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.metrics.request_observer import AuditingObserver
 from signalbox.broker.ports import ActiveController, Forwarder
-from signalbox.broker.routes import Disposition, Route, RouteTable
+from signalbox.broker.routes import Disposition, Route, RouteRow, RouteTable
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import is_long, own_time
 from signalbox.common.limits import LONG_FRAME_BYTES
@@ -46,6 +46,8 @@ from signalbox.protocol.lenient_utf8 import LONGEST_SURELY_WRITABLE_BYTES, malfo
 from signalbox.protocol.message import Message
 
 log = logging.getLogger(__name__)
+
+_COORDINATOR_KEEPS = frozenset((ApiKey.JOIN_GROUP, ApiKey.INIT_PRODUCER_ID))
 
 
 Resume = Callable[[Callable[[], None]], None]
@@ -112,7 +114,7 @@ class Router:
                 body = None  # only ApiVersions: its handler responds to any version (KIP-511)
             else:
                 body = self.decode(header.api_key, request.frame, header.api_version, request.body_offset)
-            if route.row.disposition is Disposition.CONTROLLER and malformed_texts() != malformed:
+            if malformed_texts() != malformed and _keeps_strings(route.row):
                 _check_strings(body, header.api_version, len(request.frame))
         except (DecodeError, EncodeError) as error:
             request.reject(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
@@ -289,6 +291,11 @@ class Router:
             "Unexpected error handling request (api=%s, version=%d)", name, request.header.api_version, exc_info=error
         )
         return failure(request, Error.UNKNOWN_SERVER_ERROR)
+
+
+def _keeps_strings(row: RouteRow) -> bool:
+    """Whether the request's names may be stored: by the controller, or as a group or producer of a coordinator."""
+    return row.disposition is Disposition.CONTROLLER or row.api_key in _COORDINATOR_KEEPS
 
 
 def _check_strings(body: Any, version: int, size_bytes: int) -> None:

@@ -19,7 +19,7 @@ from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group.offset_fetch import fetch_response, rejected_fetch, requested_groups
 from signalbox.coordinator.group.offset_rows import COMMIT, TXN_COMMIT, ResponseClasses
 from signalbox.coordinator.runtime import CoordinatorRuntime
-from signalbox.coordinator.write_errors import TOO_LARGE, client_error_for
+from signalbox.coordinator.write_errors import client_error_for
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage, deleted_topics
 from signalbox.protocol.error_table import Error, KafkaError
@@ -166,9 +166,7 @@ class GroupCoordinator:
         """The offsets of deleted topics with these names are deleted first: it is a decision of its own."""
 
         def rejected(rejection: KafkaError) -> R:
-            too_large = rejection.error in TOO_LARGE
-            error = Error.INVALID_COMMIT_OFFSET_SIZE if too_large else client_error_for(rejection.error)
-            response: R = classes.rejected(request, self._cache.image, error)
+            response: R = classes.rejected(request, self._cache.image, client_error_for(rejection.error))
             return response
 
         partition = self.partition_for(request.group_id)

@@ -25,9 +25,6 @@ _CLIENT_ERRORS = {
 # The batch is in the log and only its acknowledgement is missing: it is replayed, although the client gets an error.
 WRITTEN_DESPITE_ERROR = frozenset((Error.REQUEST_TIMED_OUT, Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND))
 
-# An offset commit that is too large is the client's fault and has an error of its own.
-TOO_LARGE = frozenset((Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE, Error.INVALID_FETCH_SIZE))
-
 
 def client_error_for(error: Error) -> Error:
     """The error that the coordinator returns to a client for the log's `error`."""

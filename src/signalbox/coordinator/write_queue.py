@@ -20,7 +20,7 @@ from signalbox.coordinator.batch_builder import BatchBuilder, Piece
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, R
 from signalbox.coordinator.ports import CoordinatorLog
 from signalbox.coordinator.write_errors import WRITTEN_DESPITE_ERROR
-from signalbox.protocol.codec_errors import StringTooLong
+from signalbox.protocol.codec_errors import EncodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError
 
 logger = logging.getLogger(__name__)
@@ -112,10 +112,12 @@ class WriteQueue:
 
     def submit(self, decision: Decision[R]) -> Promise[R]:
         """The response of `decision`: at once if it has no records, else when they are committed. Fails with the
-        log's error, or with UNKNOWN_SERVER_ERROR if a record cannot contain a client's string."""
+        log's error, or with UNKNOWN_SERVER_ERROR if a record cannot contain a client's value."""
         try:
             pieces = self._builder.pieces(decision.records, decision.atomic) if decision.records else []
-        except StringTooLong:
+        except EncodeError as error:
+            if not isinstance(error, StringTooLong):
+                logger.exception("Unexpected error in the records of a coordinator's decision")
             rejected = Write(decision, 0)
             rejected.conclude()
             rejected.fail(Error.UNKNOWN_SERVER_ERROR)
@@ -163,6 +165,9 @@ class WriteQueue:
             records = self._builder.batch(encoded, self.leader_epoch, batch.producer)
             committed = self._log.append(self._partition, self.leader_epoch, records, batch.guard)
         except KafkaError as rejection:
+            if self._in_flight:  # what waits for all earlier writes waits for the last of them
+                self._in_flight[-1].followers += batch.followers
+                batch.followers = []
             self._conclude(batch, rejection.error)
             return
         self._in_flight.append(batch)

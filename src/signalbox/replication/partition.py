@@ -302,6 +302,7 @@ class Partition(PartitionWaiters):
         new_high_watermark = min(leader_high_watermark, log.log_end_offset)
         if new_high_watermark > log.high_watermark:
             log.high_watermark = new_high_watermark
+            log.forget_replicated_transactions()
             self.wake_commit_watchers()
         if leader_log_start_offset > log.log_start_offset:
             log.delete_records_before(min(leader_log_start_offset, log.high_watermark))

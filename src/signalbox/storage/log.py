@@ -122,6 +122,12 @@ class Log(LogChecks):
         unstable = max(producers.first_unstable_offset(high_watermark), self._body.log_start_offset)
         return min(high_watermark, unstable)
 
+    def forget_replicated_transactions(self) -> None:
+        """Forgets ended transactions below the high watermark: a replica that no client reads has no other occasion."""
+        producers = self._body.producers
+        if producers.unreplicated:
+            producers.forget_replicated(self.high_watermark)
+
     @property
     def size_bytes(self) -> int:
         return self._body.segments.size_bytes()

@@ -99,6 +99,16 @@ async def test_a_commit_with_its_own_retention_is_written_with_its_expiry() -> N
 
 
 @transcript
+async def test_the_longest_retention_ends_with_the_last_timestamp() -> None:
+    bench = await Bench().start()
+    commit = bench.commit({("t", 0): 5}, retention_ms=2**63 - 1, version=4)
+    await settle()
+    assert errors(commit) == [Error.NONE]
+    (stored,) = bench.logged_offsets()
+    assert stored.expire_timestamp == 2**63 - 1
+
+
+@transcript
 async def test_commits_of_one_loop_iteration_share_a_batch() -> None:
     bench = await Bench().start()
     commits = [bench.commit({("t", partition): 1}, group=f"g{partition}") for partition in range(20)]
@@ -132,8 +142,8 @@ async def test_readers_see_a_commit_only_when_the_log_has_committed_it() -> None
         (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.COORDINATOR_NOT_AVAILABLE),
         (Error.NOT_LEADER_OR_FOLLOWER, Error.NOT_COORDINATOR),
         (Error.KAFKA_STORAGE_ERROR, Error.NOT_COORDINATOR),
-        (Error.MESSAGE_TOO_LARGE, Error.INVALID_COMMIT_OFFSET_SIZE),
-        (Error.RECORD_LIST_TOO_LARGE, Error.INVALID_COMMIT_OFFSET_SIZE),
+        (Error.MESSAGE_TOO_LARGE, Error.UNKNOWN_SERVER_ERROR),
+        (Error.RECORD_LIST_TOO_LARGE, Error.UNKNOWN_SERVER_ERROR),
     ],
 )
 @transcript

@@ -123,7 +123,7 @@ async def test_errors_of_the_log_and_of_leadership() -> None:
     bench.log.rejection = Error.MESSAGE_TOO_LARGE
     commit = bench.txn_commit({("t", 0): 9, ("nowhere", 0): 1})
     await settle()
-    assert errors(commit) == [Error.INVALID_COMMIT_OFFSET_SIZE, Error.UNKNOWN_TOPIC_OR_PARTITION]
+    assert errors(commit) == [Error.UNKNOWN_SERVER_ERROR, Error.UNKNOWN_TOPIC_OR_PARTITION]
     assert bench.shard.offsets.known_or_coming("g") == []
     bench.coordinator.on_resigned(0)
     assert errors(bench.txn_commit({("t", 0): 9})) == [Error.NOT_COORDINATOR]

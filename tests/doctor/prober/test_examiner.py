@@ -90,7 +90,7 @@ def test_names_that_could_not_be_looked_up_are_not_examined() -> None:
 
     advertised = {index: (f"name{index}", 1) for index in range(2, 60)}
     try:
-        examination = asyncio.run(lying(advertised, Limits(timeout_ms=100, run_timeouts=6), lookup=lookup))
+        examination = asyncio.run(lying(advertised, Limits(timeout_ms=2_000, run_timeouts=2), lookup=lookup))
     finally:
         released.set()
     assert codes(examination) == ["NOT_EXAMINED", "UNRESOLVED"]

@@ -145,6 +145,18 @@ def test_the_oldest_open_or_unreplicated_transaction_is_the_first_unstable_offse
 
 
 @pytest.mark.spec("D5")
+def test_transactions_below_the_high_watermark_are_forgotten() -> None:
+    states = ProducerStates()
+    for offset in (0, 2, 4):
+        begin(states, 1, offset, sequence=offset // 2)
+        states.end_transaction(1, 0, 7, 1000, offset + 1)
+    assert states.first_unstable_offset(0) == 0
+    states.forget_replicated(4)
+    assert states.unreplicated == {4: 5}
+    assert states.first_unstable_offset(5) == 4
+
+
+@pytest.mark.spec("D5")
 def test_the_first_unstable_offset_copies_no_markers() -> None:
     states = ProducerStates()
     for offset in range(10_000):

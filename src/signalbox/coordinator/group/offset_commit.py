@@ -19,6 +19,7 @@ from signalbox.protocol.messages.offset_commit import OffsetCommitRequest, Offse
 
 GROUP_ID_NOT_FOUND_FROM = 9
 NO_RETENTION = -1
+_LATEST_MS = 2**63 - 1  # the retention may be it, too
 
 
 class OffsetCommit:
@@ -34,7 +35,7 @@ class OffsetCommit:
         nothing would delete its offset."""
         self._check(request, api_version)
         retention_ms = request.retention_time_ms
-        expires_ms = NO_EXPIRY if retention_ms == NO_RETENTION else now_ms + retention_ms
+        expires_ms = NO_EXPIRY if retention_ms == NO_RETENTION else min(now_ms + retention_ms, _LATEST_MS)
         return self._rows.commit(COMMIT, request, image, (now_ms, expires_ms), NO_PRODUCER_ID)
 
     def _check(self, request: OffsetCommitRequest, api_version: int) -> None:

@@ -82,6 +82,7 @@ class Appends:
             if not self._flush_scheduled:
                 self._schedule_flush()
             try:
+                partition.log.forget_replicated_transactions()
                 partition.log.append_marker(batch, partition.leader_epoch, now_ms, transaction_version, pending.written)
             except KafkaError as error:
                 pending.reject(error)

@@ -233,18 +233,23 @@ class ProducerStates:
         producer_id = next(iter(self.ongoing.values()), None)
         return -1 if producer_id is None else self.entries[producer_id].last_timestamp
 
-    def first_unstable_offset(self, high_watermark: int) -> int:
-        """Where the oldest transaction begins that is open, or whose marker is not below `high_watermark`;
-        `NO_UNSTABLE_OFFSET` if there is none."""
+    def forget_replicated(self, high_watermark: int) -> None:
+        """Removes the ended transactions whose markers are below `high_watermark`."""
         unreplicated = self.unreplicated
         replicated = [first for first, _ in takewhile(lambda row: row[1] < high_watermark, unreplicated.items())]
         for first_offset in replicated:
             del unreplicated[first_offset]
-        if not unreplicated:
+        if replicated:
             self._least_unreplicated = None
+
+    def first_unstable_offset(self, high_watermark: int) -> int:
+        """Where the oldest transaction begins that is open, or whose marker is not below `high_watermark`;
+        `NO_UNSTABLE_OFFSET` if there is none."""
+        self.forget_replicated(high_watermark)
+        if not self.unreplicated:
             return self.first_ongoing_offset()
-        if replicated or self._least_unreplicated is None:
-            self._least_unreplicated = min(unreplicated)
+        if self._least_unreplicated is None:
+            self._least_unreplicated = min(self.unreplicated)
         return min(self.first_ongoing_offset(), self._least_unreplicated)
 
     def restore(self, producer_id: int, entry: ProducerEntry | None) -> None:

@@ -51,6 +51,20 @@ async def test_session_timeouts_restart_when_assignments_are_sent() -> None:
 
 
 @transcript
+async def test_an_expired_session_does_not_end_the_initial_wait() -> None:
+    """As in Kafka: the next member would need a second rebalance."""
+    bench = await Bench(GroupSettings(initial_rebalance_delay_ms=3_000)).start()
+    bench.join(session_ms=6_000)  # is given a member id and never comes back
+    joins = []
+    for _ in range(3):
+        joins.append(bench.join(version=3))
+        await bench.pass_time(2_500)
+    assert not any(join.answered for join in joins), "the session has expired, the wait goes on"
+    await bench.pass_time(3_000)
+    assert [join.response.generation_id for join in joins] == [1, 1, 1]
+
+
+@transcript
 async def test_without_initial_delay_the_first_join_completes_in_the_next_loop_iteration() -> None:
     bench = await Bench(GroupSettings(initial_rebalance_delay_ms=0)).start()
     join = bench.join(version=3)

@@ -51,7 +51,7 @@ class Rebalance:
             return nothing()
         if member_id in group.pending_join:
             group.remove(member_id)
-            return self.complete_if_all_joined(group)
+            return self.complete_unless_initial(group)
         member = group.members.get(member_id)
         if member is None or member.outlives_its_session():
             return nothing()
@@ -72,7 +72,7 @@ class Rebalance:
         """After members were removed: start a rebalance, or end the join phase if all others have joined."""
         if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
             return self.prepare(group)
-        return self.complete_if_all_joined(group)
+        return self.complete_unless_initial(group)
 
     # --- join phase
 

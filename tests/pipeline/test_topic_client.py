@@ -12,7 +12,14 @@ from confluent_kafka import Producer
 
 from signalbox.common.ids import TopicPartition
 from signalbox.pipeline.offsets import DataLossError, OffsetMap, OffsetRange, ranges_between, tasks_of
-from signalbox.pipeline.topic_client import RECORD_SCHEMA, TopicClient, TopicError, new_reader, read_ranges
+from signalbox.pipeline.topic_client import (
+    ARROW_BATCH_BYTES,
+    RECORD_SCHEMA,
+    TopicClient,
+    TopicError,
+    new_reader,
+    read_ranges,
+)
 from tests.pipeline.apache_kafka import apache_kafka
 from tests.pipeline.topics import Topics, json_values
 from tests.system.provision import command, jars
@@ -61,6 +68,20 @@ def test_tasks_that_begin_inside_a_batch_read_just_their_range(
     wanted = [(tp.partition, offset) for tp, last in sorted(end.next_offsets.items()) for offset in range(last)]
     assert sorted(found) == sorted(wanted)
     assert all(a < b for a, b in pairwise(found) if a[0] == b[0])
+
+
+def test_a_batch_of_large_records_ends_by_its_bytes(topics: Topics, client: TopicClient) -> None:
+    topic = topics.create("large", partitions=1)
+    plain, with_header, no_bytes = (b"k", b"v" * 99, None), (None, b"v" * 50, [("h", b"h" * 149)]), (None, None, None)
+    topics.fill_records(topic, [*[plain] * 7, with_header, with_header, no_bytes])
+    ranges = ranges_between(client.offsets([topic], "earliest"), client.offsets([topic], "latest"))
+    reader = new_reader(topics.bootstrap, {}, "test")
+    batches = [batch.column("offset").to_pylist() for batch in read_ranges(reader, ranges, batch_bytes=250)]
+    (complete,) = read_ranges(reader, ranges)
+    reader.close()
+    assert batches == [[0, 1, 2], [3, 4, 5], [6, 7], [8, 9]]
+    assert complete.column("offset").to_pylist() == [*range(10)]
+    assert ARROW_BATCH_BYTES < 2**30  # with a record of up to 1 GiB the column stays below Arrow's 2 GiB
 
 
 @pytest.mark.system

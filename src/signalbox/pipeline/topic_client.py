@@ -36,6 +36,7 @@ REQUEST_TIMEOUT_SECONDS = 30.0
 STALL_TIMEOUT_SECONDS = 120.0
 ELECTION_POLL_SECONDS = 0.2
 ARROW_BATCH_RECORDS = 20_000
+ARROW_BATCH_BYTES = 32 * 1024 * 1024  # an Arrow column of more than 2 GiB of bytes cannot be made
 
 HEADER_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 RECORD_SCHEMA = pa.schema(
@@ -229,21 +230,26 @@ class _Columns:
 
     def __init__(self) -> None:
         self.rows: tuple[list[Any], ...] = ([], [], [], [], [], [], [])
+        self.size_bytes = 0
 
     def __len__(self) -> int:
         return len(self.rows[4])
 
     def add(self, message: Any, offset: int) -> None:
         keys, values, topics, partitions, offsets, timestamps, headers = self.rows
-        keys.append(message.key())
-        values.append(message.value())
+        key, value = message.key(), message.value()
+        keys.append(key)
+        values.append(value)
+        self.size_bytes += len(key or b"") + len(value or b"")
         topics.append(message.topic())
         partitions.append(message.partition())
         offsets.append(offset)
         kind, timestamp_ms = message.timestamp()
         timestamps.append(timestamp_ms * 1000 if kind else None)
         carried = message.headers()
-        headers.append([{"key": key, "value": value} for key, value in carried] if carried else None)
+        headers.append([{"key": name, "value": content} for name, content in carried] if carried else None)
+        if carried:
+            self.size_bytes += sum(len(name) + len(content or b"") for name, content in carried)
 
     def take(self) -> pa.RecordBatch:
         arrays = [pa.array(rows, type=column.type) for rows, column in zip(self.rows, RECORD_SCHEMA)]
@@ -256,9 +262,11 @@ def read_ranges(
     ranges: list[OffsetRange],
     *,
     batch_records: int = ARROW_BATCH_RECORDS,
+    batch_bytes: int = ARROW_BATCH_BYTES,
     stall_timeout_seconds: float = STALL_TIMEOUT_SECONDS,
 ) -> Iterator[pa.RecordBatch]:
-    """The records of the ranges, each partition in order. Offsets may have holes (compaction, markers).
+    """The records of the ranges, each partition in order. Offsets may have holes (compaction, markers). A batch ends at
+    `batch_records` records or behind the record with which it has `batch_bytes` of keys, values and headers.
 
     Raises DataLossError if the first records no longer exist, TopicError if they cannot be read, TimeoutError if
     nothing arrives for the stall timeout.
@@ -287,12 +295,12 @@ def read_ranges(
                 if error is None and offset < end:
                     columns.add(message, offset)
                     remaining -= 1
+                    if len(columns) >= batch_records or columns.size_bytes >= batch_bytes:
+                        yield columns.take()
                 if offset >= end - (error is None):
                     del ends[where]
                     if ends:
                         reader.incremental_unassign([ClientPartition(*where)])
-            if len(columns) >= batch_records:
-                yield columns.take()
         if len(columns):
             yield columns.take()
     finally:

@@ -106,6 +106,22 @@ def test_a_backfill_admits_old_rows_and_drops_repeated_ones(engine: Engine, ware
 
 
 @pytest.mark.spec("P8")
+def test_the_first_batch_is_compared_with_the_rows_of_a_backfill(
+    engine: Engine, warehouse: Path, topics: Topics
+) -> None:
+    topic = topics.create("event-times-behind", partitions=1)
+    topics.fill(topic, [event(1, 100), event(2, 101), event(3, 80)])
+    rule = {"schema": SCHEMA, "watermark": "happened=10m", "deduplicate": ("id",), "starting": f"{topic}:0:3"}
+    assert run(engine, warehouse, topics, topic, **rule).rows == 0
+    assert run_backfill(options(engine, warehouse, topics, topic), engine=engine, say=lambda _: None).rows == 3
+    # No watermark yet. The row of 80 is more than the delay before those of the batch.
+    topics.fill(topic, [event(1, 105), event(4, 104), event(3, 106)])
+    result = run(engine, warehouse, topics, topic)
+    assert (result.rows, result.late_rows, result.duplicate_rows) == (2, 0, 1)
+    assert column(result.table, "id") == [1, 2, 3, 3, 4]
+
+
+@pytest.mark.spec("P8")
 def test_raw_values_with_the_records_time_and_a_partitioned_table(
     engine: Engine, warehouse: Path, topics: Topics
 ) -> None:

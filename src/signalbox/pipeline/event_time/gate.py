@@ -3,7 +3,8 @@
 A row is compared with rows of the table whose event time is not older than the watermark less the delay: of equal rows
 whose event times differ by at most the delay only one becomes a row of the table. A replay and a backfill admit rows
 whatever their event time, since they were asked for: they compare with the rows that are at most the delay apart from
-the range of theirs, and do not move the watermark.
+the range of theirs, and do not move the watermark. A batch without a watermark compares with the same rows: those of a
+backfill or a replay can be in the table before the first batch of the stream.
 """
 
 from __future__ import annotations
@@ -55,13 +56,12 @@ class EventTimeGate:
             return counts
         delay_us = self._rule.delay_us
         self._range = None
-        if self._times is None:
-            if counts.least_us is not None and counts.greatest_us is not None:
-                self._range = TimeRange(counts.least_us - delay_us, counts.greatest_us + delay_us)
-        else:
+        if self._times is not None and self._times.watermark_us is not None:
+            self._range = TimeRange(self._times.watermark_us - delay_us)
+        elif counts.least_us is not None and counts.greatest_us is not None:
+            self._range = TimeRange(counts.least_us - delay_us, counts.greatest_us + delay_us)
+        if self._times is not None:
             assert self._folder is not None
-            if self._times.watermark_us is not None:
-                self._range = TimeRange(self._times.watermark_us - delay_us)
             self._times = end_batch(self._times, counts.greatest_us)
             write_times(self._folder, self._times)
         return counts

@@ -106,6 +106,41 @@ def test_a_run_that_died_before_sparks_commit_goes_on(tmp_path: Path) -> None:
     assert folder.checkpoint.is_dir()
 
 
+@pytest.mark.spec("P3")
+@pytest.mark.parametrize(
+    ("planned", "committed", "last_batch", "words"),
+    [
+        (5, 5, 7, r"flights holds batches up to 7 but its checkpoint .*/checkpoint is older, it has batches up to 4"),
+        (5, 4, 5, r"holds batches up to 5 but its checkpoint .* is older, it has batches up to 4"),
+        (5, 5, 3, r"/checkpoint has batches up to 4 but table flights is older, it holds batches up to 3"),
+        (5, 4, 2, r"has batches up to 3 but table flights is older, it holds batches up to 2"),
+        (5, 0, 2, r"has batches up to 3 but table flights is older, it holds batches up to 2"),
+        (2, 0, None, r"has batches up to 0 but table flights holds none of them"),
+    ],
+)
+def test_a_table_and_a_checkpoint_of_different_times_are_rejected(
+    tmp_path: Path, planned: int, committed: int, last_batch: int | None, words: str
+) -> None:
+    folder = StateFolder(tmp_path, "flights")
+    with_batches(folder, planned, committed)
+    with pytest.raises(StateError, match=words) as fault:
+        folder.reject_mismatch(STATE, STATE, last_batch)
+    if last_batch is not None:
+        assert f"would be lost. Restore the table and {folder.path} from backups of the same time" in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("planned", "committed", "last_batch"),
+    [(5, 5, 4), (5, 4, 4), (5, 4, 3), (1, 0, None), (1, 0, 0), (0, 0, None)],
+)
+def test_a_batch_may_be_planned_only_or_be_in_the_table_only(
+    tmp_path: Path, planned: int, committed: int, last_batch: int | None
+) -> None:
+    folder = StateFolder(tmp_path, "flights")
+    with_batches(folder, planned, committed)
+    folder.reject_mismatch(STATE, STATE, last_batch)
+
+
 def test_scratch_of_dead_processes_is_removed(tmp_path: Path) -> None:
     root = tmp_path / ".signalbox" / "scratch"
     (root / "99999999").mkdir(parents=True)

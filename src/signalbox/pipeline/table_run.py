@@ -176,6 +176,10 @@ class TableRun:
             self.shape = shape
             self._ensure_tables()
 
+    def reject_other_batches(self) -> None:
+        """Raises StateError if the table and the checkpoint of the job are from different times."""
+        self.job.folder.reject_other_batches(self.job.checkpoint, self._sink.last_batch(self.good_target))
+
     def holds(self, target: TableTarget, batch_id: int) -> bool:
         """Whether a table has the batch's mark."""
         last = self._sink.last_batch(target)

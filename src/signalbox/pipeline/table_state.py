@@ -120,16 +120,41 @@ class StateFolder:
                 f"table {self.name} was begun with mode {state.mode}, not {requested.mode}: choose another name"
             )
         self._reject_other_rule(state.event_time, requested.event_time)
-        planned, committed = planned_batches(self.checkpoint), committed_batches(self.checkpoint)
+        self.reject_other_batches(self.checkpoint, last_batch)
+
+    def reject_other_batches(self, checkpoint: Path, last_batch: int | None) -> None:
+        """Raises StateError if the table and a checkpoint of the pipeline are from different times: the next batches
+        would take the numbers of others that the table holds, or go on behind some that it lacks.
+
+        `last_batch`: the newest batch of the checkpoint in the table's own log. Each batch leaves its mark there, an
+        empty one too, before Spark commits it in the checkpoint and plans the next. So the table holds the newest
+        planned batch or the one before it, and the newest committed one.
+        """
+        planned, committed = planned_batches(checkpoint), committed_batches(checkpoint)
         if last_batch is not None and not planned:
             raise StateError(
-                f"table {self.name} holds batches up to {last_batch} but their checkpoint {self.checkpoint} is gone: "
+                f"table {self.name} holds batches up to {last_batch} but their checkpoint {checkpoint} is gone: "
                 "put it back, remove the table too, or choose another name"
             )
-        if last_batch is None and committed:
+        needed = max([*committed[-1:], *(batch - 1 for batch in planned[-1:])], default=-1)
+        if last_batch is None and needed >= 0:
             raise StateError(
-                f"the checkpoint {self.checkpoint} has batches up to {committed[-1]} but table {self.name} "
+                f"the checkpoint {checkpoint} has batches up to {needed} but table {self.name} "
                 "holds none of them: put the table back, or remove the checkpoint too"
+            )
+        remedy = (
+            f"Restore the table and {self.path} from backups of the same time, or remove both to read the topic from "
+            "its beginning again, or choose another name"
+        )
+        if last_batch is not None and last_batch > planned[-1]:
+            raise StateError(
+                f"table {self.name} holds batches up to {last_batch} but its checkpoint {checkpoint} is older, it has "
+                f"batches up to {planned[-1]}: the records of the next batches would be lost. {remedy}"
+            )
+        if last_batch is not None and last_batch < needed:
+            raise StateError(
+                f"the checkpoint {checkpoint} has batches up to {needed} but table {self.name} is older, it holds "
+                f"batches up to {last_batch}: the records of those in between would be lost. {remedy}"
             )
 
     def _reject_other_rule(self, rule: EventTimeRule | None, requested: EventTimeRule | None) -> None:

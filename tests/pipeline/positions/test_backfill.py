@@ -57,6 +57,11 @@ def test_earlier_records_are_added_once(engine: Engine, warehouse: Path, topics:
 
     with pytest.raises(DiedError):
         added(die)
+    batches = warehouse / ".signalbox" / topic / "backfill-2" / "offsets"
+    batches.rename(batches.with_name("elsewhere"))
+    with pytest.raises(StateError, match=r"holds batches up to 0 but their checkpoint .*/backfill-2 is gone"):
+        added()
+    batches.with_name("elsewhere").rename(batches)
     added()
     assert added() == 0
     topics.fill(topic, json_values(20, 25))

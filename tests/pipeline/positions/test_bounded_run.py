@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from signalbox.pipeline.offsets import OffsetMap
 from signalbox.pipeline.options import TablesOptions
 from signalbox.pipeline.positions.bounded_run import BoundedPlan, PlannedBatch
 from signalbox.pipeline.sinks.delta_log import read_table
+from signalbox.pipeline.table_state import StateError
 from signalbox.pipeline.tables.run import run_tables
 from tests.pipeline.topics import Topics, json_values
 
@@ -42,6 +44,19 @@ def test_a_batch_that_was_not_committed_is_repeated_as_it_was_planned(tmp_path: 
     first = plan(tmp_path).next_batch()
     assert first == PlannedBatch(0, {"t:0": 3}, {"t:0": 7})
     assert plan(tmp_path, max_records=1).next_batch() == first
+
+
+@pytest.mark.spec("P7")
+def test_the_files_of_a_batch_and_their_folder_are_flushed_to_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[str] = []
+    monkeypatch.setattr("os.fsync", lambda number: flushed.append(Path(f"/proc/self/fd/{number}").readlink().name))
+    batch = plan(tmp_path).next_batch()
+    assert flushed == [".0.fresh", "offsets"]
+    assert batch is not None
+    plan(tmp_path).commit(batch)
+    assert flushed[2:] == [".0.fresh", "commits"]
 
 
 def test_an_end_before_the_position_reads_nothing(tmp_path: Path) -> None:
@@ -89,8 +104,18 @@ def test_a_stream_goes_on_behind_a_bounded_run_and_the_reverse(engine: Engine, w
     assert run(starting=f"{topic}:0:5", ending=f"{topic}:0:12") == 7
     assert run(ending=f"{topic}:0:10") == 7
     assert run() == 25
+    checkpoint = warehouse / ".signalbox" / topic / "checkpoint"
+    shutil.copytree(checkpoint, checkpoint.with_name("older"))
     topics.fill(topic, json_values(30, 40))
     assert run(ending=f"{topic}:0:38") == 33
     assert run() == 35
     offsets = read_table(warehouse / topic, ["offset"]).column("offset").to_pylist()
     assert sorted(offsets) == list(range(5, 40))
+
+    shutil.rmtree(checkpoint)
+    checkpoint.with_name("older").rename(checkpoint)
+    topics.fill(topic, json_values(40, 50))
+    with pytest.raises(
+        StateError, match=r"its checkpoint .* is older, it has batches up to \d+: the records of the next"
+    ):
+        run()

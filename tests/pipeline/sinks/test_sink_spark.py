@@ -27,3 +27,6 @@ def test_a_batch_is_committed_once_with_its_lineage(spark: SparkSession, tmp_pat
     assert sorted(read_table(target.path).column("id").to_pylist()) == [1, 2]
     (newest, *_) = DeltaTable(str(target.path)).history(1)
     assert json.loads(newest["userMetadata"]) == {"batch_id": 3, "to": {"t:0": 9}}
+    # An empty batch leaves its mark too: by it a table and a checkpoint of different times are recognized.
+    assert sink.append(frame.limit(0), target, BatchStamp(4)) == 0
+    assert sink.last_batch(target) == 4

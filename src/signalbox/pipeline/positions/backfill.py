@@ -112,6 +112,7 @@ def _add(run: TableRun, options: TablesOptions, say: Callable[[str], None]) -> B
     for backfill in add_backfills(folder, spans):
         say(f"{options.table_name}: backfill {backfill.number} of {backfill.span.count:,} offsets")
         part = TableRun(replace(run.job, backfill=backfill), run.options, run.engine, run.client, run.listener)
+        part.reject_other_batches()
         counts = read_on(part, partial(run_to, part, OffsetMap.from_json(backfill.end)))
         result.rows += counts.rows
         result.dead_rows += counts.dead_rows

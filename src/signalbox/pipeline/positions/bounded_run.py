@@ -9,6 +9,7 @@ so that its tables recognize it; and a stream can go on behind a bounded run, an
 from __future__ import annotations
 
 import json
+import os
 import time
 import uuid
 from collections.abc import Callable
@@ -117,8 +118,20 @@ class BoundedPlan:
         if not identity.exists():
             identity.write_text(json.dumps({"id": str(uuid.uuid4())}))
         fresh = directory / f".{batch_id}.fresh"
-        fresh.write_text("\n".join(["v1", *lines]))
+        with fresh.open("w") as file:
+            file.write("\n".join(["v1", *lines]))
+            file.flush()
+            os.fsync(file.fileno())
         fresh.replace(directory / str(batch_id))
+        _sync_folder(directory)  # a power loss must not take back a batch that the table holds
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _offset_map(flat: Flat, like: OffsetMap | None = None) -> OffsetMap:

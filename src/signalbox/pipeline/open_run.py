@@ -82,8 +82,9 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             event_time=plan.event_time,
         )
         # Everything that needs no Spark comes before its start, which takes a minute on a busy machine.
+        last_batch = _last_batch(options, plan.name, stored)
         reject_other_owner(options.warehouse / plan.name, folder)
-        folder.reject_mismatch(stored or requested_state, requested_state, _last_batch(options, plan.name, stored))
+        folder.reject_mismatch(stored or requested_state, requested_state, last_batch)
         for batch in planned_batches(folder.checkpoint)[-2:]:  # those that the run goes on from
             batch_end(folder.checkpoint, batch)
         if stored is not None and stored.event_time is not None:

@@ -145,7 +145,7 @@ class TableRun:
         reject_partition_columns(columns, partition_columns(good) or self.job.partition_by)
         if self.job.state.event_time is not None:
             reject_event_time_columns(columns, self.job.state.event_time)
-        ensure_table(good, json.loads(columns.json()), self.job.partition_by, owner_properties(good, self.job.folder))
+        ensure_table(good, json.loads(columns.json()), self.job.partition_by, owner_properties(self.job.folder))
         reject_other_owner(good, self.job.folder)  # of two processes that began it, one goes on
         if self.has_dead_table:
             dead = dead_rows(self._no_records(), self.shape)

@@ -1,7 +1,8 @@
-"""A table in a store belongs to one state folder: no second pipeline writes the topic's records again."""
+"""A table belongs to one state folder: no second pipeline writes the topic's records again."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -24,13 +25,36 @@ def folder(path: Path) -> StateFolder:
     return state
 
 
-def test_an_identity_is_stored_once_and_no_folder_of_tables_needs_one(tmp_path: Path) -> None:
+def test_an_identity_is_stored_once(tmp_path: Path) -> None:
     state = folder(tmp_path)
+    reject_other_owner(tmp_path / "t", state)  # there is no table
     assert stored_identity(state) is None
-    assert owner_properties(tmp_path, state) == {}
-    reject_other_owner(tmp_path, state)
-    properties = owner_properties(S3Location("lake", "t"), state)
-    assert properties == {OWNER: stored_identity(state)} == owner_properties(S3Location("lake", "t"), state)
+    assert owner_properties(state) == {OWNER: stored_identity(state)} == owner_properties(state)
+
+
+def test_a_table_in_a_folder_has_one_owner_too(tmp_path: Path) -> None:
+    table, first, second = tmp_path / "lake" / "t", folder(tmp_path / "first"), folder(tmp_path / "second")
+    ensure_table(table, struct(a="integer"), properties=owner_properties(first))
+    ensure_table(table, struct(a="integer"), properties=owner_properties(second))
+    ensure_table(table, struct(a="long", b="string"))
+    reject_other_owner(table, first)
+    for other in (second, folder(tmp_path / "third")):
+        with pytest.raises(StateError, match=rf"lake/t was begun with another checkpoint location than {tmp_path}/"):
+            reject_other_owner(table, other)
+
+
+def test_a_warehouse_can_be_moved_and_copied_with_its_state(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    ensure_table(lake / "t", struct(a="long"), properties=owner_properties(folder(lake)))
+    shutil.copytree(lake, tmp_path / "copy")
+    lake.rename(tmp_path / "moved")
+    for place in (tmp_path / "copy", tmp_path / "moved"):
+        reject_other_owner(place / "t", StateFolder(place, "t"))
+
+
+def test_a_table_of_an_earlier_version_has_no_owner(tmp_path: Path) -> None:
+    ensure_table(tmp_path / "t", struct(a="long"))
+    reject_other_owner(tmp_path / "t", folder(tmp_path))
 
 
 def test_the_state_that_began_a_table_goes_on_and_others_are_rejected(
@@ -39,9 +63,9 @@ def test_the_state_that_began_a_table_goes_on_and_others_are_rejected(
     table = store_warehouse / "t"
     first, second = folder(tmp_path / "first"), folder(tmp_path / "second")
     reject_other_owner(table, second)
-    ensure_table(table, struct(a="long"), properties=owner_properties(table, first))
+    ensure_table(table, struct(a="long"), properties=owner_properties(first))
     # The second one began it at the same time: its creation had no effect.
-    ensure_table(table, struct(a="long"), properties=owner_properties(table, second))
+    ensure_table(table, struct(a="long"), properties=owner_properties(second))
     reject_other_owner(table, first)
     with pytest.raises(StateError, match=r"was begun with another checkpoint location than .*/second: give that"):
         reject_other_owner(table, second)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -131,3 +132,8 @@ def test_a_checkpoint_location_serves_folders_too(
     assert run_tables(options, engine=engine, say=quiet).rows == 3
     assert run_tables(options, engine=engine, say=quiet).rows == 0
     assert not (warehouse / ".signalbox").exists()
+    for other in (None, tmp_path / "second"):
+        with pytest.raises(StateError, match="was begun with another checkpoint location than"):
+            run_tables(replace(options, checkpoint_location=other), engine=engine, say=quiet)
+    shutil.move(tmp_path / "state", tmp_path / "moved")
+    assert run_tables(replace(options, checkpoint_location=tmp_path / "moved"), engine=engine, say=quiet).rows == 0

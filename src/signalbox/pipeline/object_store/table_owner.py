@@ -1,8 +1,12 @@
-"""Which state folder a table in an object store belongs to.
+"""Which state folder a table belongs to.
 
-Beside a table in a folder lies its state, with a lock. The state of a table in a store is on some machine: two
-pipelines with a state each would both write all records of the topic. So a new table gets the identity of its state
-folder as a property, in the commit that creates it, which only one of two processes can make.
+The state has the lock of the table, but it need not lie beside it: with `--checkpoint-location` it is elsewhere, on
+some machine. Two pipelines with a state each would take each other's batches for their own and skip them. So a new
+table gets the identity of its state folder as a property, in the commit that creates it, which only one of two
+processes can make. The identity is a random id in the folder, not its path: a warehouse can be moved and copied with
+its state.
+
+Tables of earlier versions may have no such property: then any state folder is accepted.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import os
 import uuid
 from collections.abc import Mapping
 
-from signalbox.pipeline.object_store.location import S3Location, TableLocation
+from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.object_store.open_table import open_table, table_exists
 from signalbox.pipeline.table_state import StateError, StateFolder
 
@@ -39,14 +43,14 @@ def _identity(folder: StateFolder) -> str:
     return str(stored_identity(folder))
 
 
-def owner_properties(location: TableLocation, folder: StateFolder) -> Mapping[str, str]:
-    """The Delta properties of a new table; none in a folder. The caller holds the lock of the state folder."""
-    return {OWNER: _identity(folder)} if isinstance(location, S3Location) else {}
+def owner_properties(folder: StateFolder) -> Mapping[str, str]:
+    """The Delta properties of a new table. The caller holds the lock of the state folder."""
+    return {OWNER: _identity(folder)}
 
 
 def reject_other_owner(location: TableLocation, folder: StateFolder) -> None:
     """Raises StateError if the table was begun with another state folder."""
-    if not isinstance(location, S3Location) or not table_exists(location):
+    if not table_exists(location):
         return
     owner = open_table(location).metadata().configuration.get(OWNER)
     if owner not in (None, stored_identity(folder)):

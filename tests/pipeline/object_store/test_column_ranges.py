@@ -31,6 +31,14 @@ def test_a_time_of_no_year_has_no_range(far: int) -> None:
     assert time_range("DATE", [(far, far)]) is None
 
 
+@pytest.mark.parametrize("end", ["inf", "-inf"])
+def test_a_column_with_infinity_has_no_range(end: str, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"d": [1.0, float(end), 0.5, 2.0]}), tmp_path / "f.parquet", row_group_size=2)
+    footer = pq.read_metadata(tmp_path / "f.parquet")
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    assert column_range(footer.schema.column(0), [group.column(0).statistics for group in groups]) is None
+
+
 def test_the_range_of_all_row_groups(tmp_path: Path) -> None:
     columns = {"n": [3, 1, None, 7], "d": [0.5, 2.5, float("nan"), 1.0], "none": pa.nulls(4, pa.int64())}
     times = {"day": pa.array([1, 5, None, 3], pa.date32())}

@@ -16,6 +16,7 @@ from signalbox.pipeline.object_store import parquet_files
 from signalbox.pipeline.object_store.parquet_files import (
     PARTITION,
     footer_statistics,
+    statistics_text,
     store_file_system,
     task_writer,
     write_files,
@@ -41,6 +42,13 @@ def test_statistics_come_from_the_footer(tmp_path: Path) -> None:
         "maxValues": {"n": 3, "d": 2.5},
         "nullCount": {"n": 1, "d": 0},
     }
+
+
+def test_statistics_are_json_or_an_error(tmp_path: Path) -> None:
+    [file] = written(tmp_path, pa.record_batch({"d": pa.array([float("inf"), 1.0])}))
+    assert json.loads(file["statistics"]) == {"numRecords": 2, "minValues": {}, "maxValues": {}, "nullCount": {"d": 0}}
+    with pytest.raises(ValueError, match="JSON"):
+        statistics_text({"maxValues": {"d": float("inf")}})
 
 
 def test_the_rows_of_a_task_are_one_file_with_large_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,13 @@
 """The least and the greatest value of a column of a Parquet file, as Delta's statistics have them.
 
 Delta's timestamps there have milliseconds. The least is rounded down and the greatest up, so that the range holds every
-microsecond of the file, however a reader understands it. Times outside of the years 1 to 9999 have no text: a file that
-has one gets no range.
+microsecond of the file, however a reader understands it. Times outside of the years 1 to 9999 have no text, and
+infinity and NaN are no numbers of JSON: a column that has one gets no range.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -20,13 +21,14 @@ TIME_TYPES = ("TIMESTAMP_MICROS", "DATE")
 
 def column_range(column: pq.ColumnSchema, chunks: Sequence[pq.Statistics]) -> tuple[Any, Any] | None:
     """The range of a column of numbers, times or dates from those of its row groups; None = it has none, since there is
-    no value, or one that is not a number."""
+    no value, or one that is no finite number."""
     ranged = [chunk for chunk in chunks if chunk.has_min_max]
     if ranged and column.converted_type in TIME_TYPES:
         return time_range(column.converted_type, [(chunk.min_raw, chunk.max_raw) for chunk in ranged])
-    if not ranged or any(chunk.min != chunk.min or chunk.max != chunk.max for chunk in ranged):
+    ends = [end for chunk in ranged for end in (chunk.min, chunk.max)]
+    if not ends or any(isinstance(end, float) and not math.isfinite(end) for end in ends):
         return None
-    return min(chunk.min for chunk in ranged), max(chunk.max for chunk in ranged)
+    return min(ends), max(ends)
 
 
 def time_range(converted_type: str, ends: Sequence[tuple[int, int]]) -> tuple[str, str] | None:

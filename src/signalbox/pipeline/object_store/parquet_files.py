@@ -81,6 +81,11 @@ def footer_statistics(footer: pq.FileMetaData) -> dict[str, Any]:
     return {"numRecords": footer.num_rows, "minValues": lows, "maxValues": highs, "nullCount": nulls}
 
 
+def statistics_text(statistics: dict[str, Any]) -> str:
+    """Per-file statistics as the log has them: JSON, which has no infinity and no NaN."""
+    return json.dumps(statistics, allow_nan=False)
+
+
 class _File:
     """A file that is being written."""
 
@@ -112,7 +117,7 @@ class _File:
         return {
             "path": self._path,
             "size_bytes": size,
-            "statistics": json.dumps(footer_statistics(self._footer[0])),
+            "statistics": statistics_text(footer_statistics(self._footer[0])),
             "partition_values": json.dumps(self.partition),
         }
 

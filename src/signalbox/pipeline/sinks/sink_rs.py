@@ -10,7 +10,6 @@ have as `%3A`; null and the empty text are one partition, as Delta's protocol ha
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -19,7 +18,7 @@ from deltalake.transaction import AddAction
 from pyspark.sql import DataFrame
 
 from signalbox.pipeline.object_store.location import S3Location
-from signalbox.pipeline.object_store.parquet_files import footer_statistics
+from signalbox.pipeline.object_store.parquet_files import footer_statistics, statistics_text
 from signalbox.pipeline.sinks.commit_files import batch_folder, commit_files
 from signalbox.pipeline.sinks.delta_log import last_transaction, partition_columns
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
@@ -43,7 +42,7 @@ def add_actions(table: Path, directory: Path) -> list[AddAction]:
             name = path.relative_to(table).as_posix()
             values = partition_values(path.parent.relative_to(directory))
             actions.append(
-                AddAction(name, status.st_size, values, int(status.st_mtime * 1000), True, json.dumps(statistics))
+                AddAction(name, status.st_size, values, int(status.st_mtime * 1000), True, statistics_text(statistics))
             )
     return actions
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.transaction import AddAction
 
-from signalbox.pipeline.object_store.parquet_files import footer_statistics
+from signalbox.pipeline.object_store.parquet_files import footer_statistics, statistics_text
 from signalbox.pipeline.sinks.commit_retry import ALONE, repeated_on_conflict
 from signalbox.pipeline.sinks.sink_rs import partition_values
 
@@ -39,7 +39,7 @@ def complete_statistics(path: Path) -> int:
         folder = Path(*Path(name).parent.parts[3:])  # behind batches/<application>/<batch>
         modified = int(file["modification_time"])
         actions.append(
-            AddAction(name, file["size_bytes"], partition_values(folder), modified, False, json.dumps(statistics))
+            AddAction(name, file["size_bytes"], partition_values(folder), modified, False, statistics_text(statistics))
         )
     if actions:
         partition_by = table.metadata().partition_columns

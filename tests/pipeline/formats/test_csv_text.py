@@ -19,6 +19,10 @@ COLUMNS = (column("n", "integer"), column("text", "string"), column("price", "de
     [
         (b'1,"a, ""b""",2.50,true', {"n": 1, "text": 'a, "b"', "price": Decimal("2.50"), "b": True}),
         (b",,,\r\n", {"n": None, "text": None, "price": None, "b": None}),
+        (
+            "1,a\u2028b\u2029c\x85d\fe\vf\x1c\x1d\x1e,1,true\r".encode(),
+            {"n": 1, "text": "a\u2028b\u2029c\x85d\fe\vf\x1c\x1d\x1e", "price": Decimal(1), "b": True},
+        ),
         (b'7,"two\nlines",1,FALSE', {"n": 7, "text": "two\nlines", "price": Decimal(1), "b": False}),
     ],
 )
@@ -46,11 +50,23 @@ def test_a_field_may_be_ten_megabytes() -> None:
         (b"x,a,1,true", "type:n"),
         (b"1,a,1,maybe", "type:b"),
         (b"1,a,much,true", "type:price"),
+        (b"1,a,1,true\r2,b,1,true", "lines:2_not_1"),
+        (b"1_000,a,1,true", "type:n"),
+        (b"1,a,1_0,true", "type:price"),
     ],
 )
 def test_other_lines_are_rejected(line: bytes, reason: str) -> None:
     with pytest.raises(DecodeError, match=f"^{reason}$"):
         csv_decoder(COLUMNS, ",").decode(line)
+
+
+@pytest.mark.spec("P6")
+@pytest.mark.parametrize("text", [b"1_0", b"1e400"])
+def test_what_is_no_double_is_rejected(text: bytes) -> None:
+    read = csv_decoder((column("d", "double"),), ",")
+    assert read.decode(b"-Infinity") == {"d": float("-inf")}
+    with pytest.raises(DecodeError, match=r"^type:d$"):
+        read.decode(text)
 
 
 def test_a_nested_column_is_an_error() -> None:

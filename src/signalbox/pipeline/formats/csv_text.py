@@ -1,11 +1,14 @@
 """CSV: one line per record, its fields in the order of the declared columns (RFC 4180, quotes included).
 
-An empty field is null. Texts are converted to the column's type; nothing is rounded.
+An empty field is null. Texts are converted to the column's type; nothing is rounded. CR, LF and CR LF end a line; other
+characters that Unicode calls line ends are part of a field.
 """
 
 from __future__ import annotations
 
 import csv
+import io
+import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -21,17 +24,33 @@ def _boolean(text: str) -> bool:
     return _BOOLEANS[text.lower()]
 
 
+def _number(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    def number(text: str) -> Any:
+        if "_" in text:
+            raise ValueError  # Python's own grouping of digits
+        return read(text)
+
+    return number
+
+
+def _double(text: str) -> float:
+    number = float(text)
+    if math.isinf(number) and "inf" not in text.lower():
+        raise ValueError  # beyond the range of a double
+    return number
+
+
 def _reader_of(column_type: Any) -> Callable[[str], Any]:
     if column_type in _KEPT:
         return str
     if column_type == "boolean":
         return _boolean
     if column_type in ("byte", "short", "integer", "long"):
-        return int
+        return _number(int)
     if column_type in ("float", "double"):
-        return float
+        return _number(_double)
     if isinstance(column_type, str) and column_type.startswith("decimal"):
-        return Decimal
+        return _number(Decimal)
     raise SchemaTextError(f"a CSV field cannot have the type {column_type}: declare it as STRING")
 
 
@@ -47,7 +66,7 @@ def csv_decoder(columns: tuple[Field, ...], delimiter: str) -> Decoder:
         except UnicodeDecodeError:
             raise DecodeError("not_utf8") from None
         try:
-            lines = list(csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True))
+            lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
         except csv.Error:
             raise DecodeError("not_csv") from None
         if len(lines) != 1:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import fastavro
 import pytest
 
 from signalbox.pipeline.formats.avro import avro_decoder
+from signalbox.pipeline.formats.fit import row_fit
 from signalbox.pipeline.formats.schema_text import DecodeError, SchemaText, SchemaTextError
 from signalbox.pipeline.schema_gate import type_text
 
@@ -70,6 +72,25 @@ def test_a_schema_may_name_others() -> None:
     decoder = avro_decoder(SchemaText(json.dumps(record(("f", "Other"))), (("Other", other),)))
     assert type_text(decoder.columns[0]["type"]) == "struct<b:int>"
     assert decoder.decode(b"\x04") == {"f": {"b": 2}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        ({"type": "string", "logicalType": "uuid"}, UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        ({"type": "int", "logicalType": "time-millis"}, time(1, 2, 3), "01:02:03"),
+        ({"type": "long", "logicalType": "time-micros"}, time(1, 2, 3, 4), "01:02:03.000004"),
+        ({"type": "long", "logicalType": "local-timestamp-micros"}, datetime(2026, 1, 2, 3, 4, 5),
+         "2026-01-02T03:04:05"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 40, "scale": 2}, Decimal("9" * 38 + ".99"),
+         "9" * 38 + ".99"),
+        (["null", "int", {"type": "map", "values": "int"}], {"a": 1}, '{"a": 1}'),
+    ],
+)  # fmt: skip
+def test_logical_types_without_a_column_type_are_plain_text(kind: Any, value: Any, text: str) -> None:
+    schema = record(("f", kind))
+    decoder = avro_decoder(SchemaText(json.dumps(schema)))
+    assert row_fit(decoder.columns, True)(decoder.decode(written(schema, {"f": value}))) == {"f": text}
 
 
 @pytest.mark.spec("P6")

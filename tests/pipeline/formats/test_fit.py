@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -25,6 +26,21 @@ DAY, AT = date(2026, 1, 2), datetime(2026, 1, 2, tzinfo=UTC)
         ("string", "x", "x"),
         ("string", 7, "7"),
         ("string", {"a": [b"\x01", DAY]}, '{"a": ["AQ==", "2026-01-02"]}'),
+        ("string", UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        ("string", time(1, 2, 3), "01:02:03"),
+        ("string", AT, "2026-01-02T00:00:00+00:00"),
+        ("string", DAY, "2026-01-02"),
+        ("string", Decimal("1.50"), "1.50"),
+        (
+            "string",
+            {"é": [Decimal("12345678901234567.89"), 0.5, None, "é"]},
+            '{"é": [12345678901234567.89, 0.5, null, "é"]}',
+        ),
+        ("double", Decimal("0.1"), 0.1),
+        ("decimal(38,0)", Decimal("9" * 38), Decimal("9" * 38)),
+        ("decimal(38,0)", -(10**38) + 1, Decimal("-" + "9" * 38)),
+        ("decimal(38,2)", Decimal("12345678901234567.89"), Decimal("12345678901234567.89")),
+        ("decimal(5,2)", Decimal("1.5" + "0" * 60), Decimal("1.5")),
         ("decimal(5,2)", Decimal("123.45"), Decimal("123.45")),
         ("decimal(5,2)", 1.25, Decimal("1.25")),
         ("date", "2026-01-02", DAY),
@@ -56,6 +72,17 @@ def test_a_value_that_fits(column_type: JsonType, value: Any, expected: Any) -> 
         ("decimal(5,2)", Decimal("1000")),
         ("decimal(5,2)", Decimal("1.234")),
         ("decimal(5,2)", Decimal("NaN")),
+        ("decimal(5,2)", Decimal("sNaN")),
+        ("decimal(5,2)", float("inf")),
+        ("decimal(38,0)", Decimal("1" + "0" * 38)),
+        ("decimal(38,38)", Decimal("0." + "9" * 39)),
+        ("decimal(38,0)", Decimal("9" * 37 + ".5")),
+        ("decimal(38,2)", Decimal("1E-999999999")),
+        ("decimal(38,2)", Decimal("1E+999999999")),
+        ("double", Decimal("1E400")),
+        ("string", "\ud83d"),
+        ("string", ["\ud83d", 1]),
+        (map_of("string", "long"), {"\ud83d": 1}),
         ("date", AT),
         ("date", "tomorrow"),
         ("timestamp", 7),
@@ -85,6 +112,14 @@ def test_the_reason_has_the_path() -> None:
 
 def test_without_strictness_further_fields_are_left_out() -> None:
     assert row_fit((column("a", "long"),), False)({"a": 1, "z": 2}) == {"a": 1}
+
+
+def test_a_value_that_is_nested_too_deeply_for_text_is_rejected() -> None:
+    value: list[Any] = []
+    for _ in range(5_000):
+        value = [value]
+    with pytest.raises(DecodeError, match=r"^type:f$"):
+        row_fit((column("f", "string"),), True)({"f": value})
 
 
 def test_a_type_that_cannot_be_written_is_an_error() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -53,6 +54,14 @@ def test_a_value_is_read_and_what_is_not_declared_is_left_out() -> None:
     }
 
 
+def test_numbers_keep_their_digits() -> None:
+    read = decoder(obj(n={"type": "integer"}, any={}))
+    value = read.decode(b'{"n": 9007199254740993.0, "any": [12345678901234567.89, 1e400]}')
+    assert value == {"n": 2**53 + 1, "any": [Decimal("12345678901234567.89"), Decimal("1e400")]}
+    assert isinstance(value["n"], int)
+    assert read.decode(b'{"n": 1e999999999}') == {"n": Decimal("1e999999999")}  # no BIGINT; the column rejects it
+
+
 def test_a_reference_of_the_registry_is_followed() -> None:
     read = decoder(obj(o={"$ref": "http://example.org/other"}), other=obj(x={"type": "integer"}))
     assert type_text(read.columns[0]["type"]) == "struct<x:bigint>"
@@ -67,6 +76,8 @@ def test_a_reference_of_the_registry_is_followed() -> None:
         (b"\xff", "not_utf8"),
         (b"{", "not_json"),
         (b'{"n": NaN}', "not_json"),
+        (rb'{"n": 1, "s": "\ud83d"}', "not_utf8"),
+        (rb'{"n": 1, "\ud83d": 1}', "not_utf8"),
         (b"[" * 100_000, "not_json"),
         (b"{}", r"schema:\$:required"),
         (b'{"n": "x"}', "schema:n:type"),
@@ -74,7 +85,9 @@ def test_a_reference_of_the_registry_is_followed() -> None:
 )
 def test_a_value_that_is_not_valid_is_rejected_with_the_place(data: bytes, reason: str) -> None:
     with pytest.raises(DecodeError, match=f"^{reason}$"):
-        decoder({**obj(n={"type": "integer"}), "required": ["n"]}).decode(data)
+        decoder({**obj(n={"type": "integer"}, s={"type": "string", "enum": ["a", "b"]}), "required": ["n"]}).decode(
+            data
+        )
 
 
 def test_the_rule_false_rejects_everything() -> None:

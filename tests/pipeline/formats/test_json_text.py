@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 import pytest
 
@@ -25,7 +26,13 @@ def test_an_object_may_have_a_hundred_thousand_fields() -> None:
 @pytest.mark.spec("P6")
 @pytest.mark.parametrize(
     ("data", "reason"),
-    [(b"\xff", "not_utf8"), (b"{", "not_json"), (b'{"a": NaN}', "not_json"), (b"[1]", "not_an_object")],
+    [
+        (b"\xff", "not_utf8"),
+        (b"{", "not_json"),
+        (b'{"a": NaN}', "not_json"),
+        (b"[1]", "not_an_object"),
+        (b'{"a": 1e99999999999999999999}', "not_json"),
+    ],
 )
 def test_other_bytes_are_rejected(data: bytes, reason: str) -> None:
     with pytest.raises(DecodeError, match=reason):
@@ -34,3 +41,8 @@ def test_other_bytes_are_rejected(data: bytes, reason: str) -> None:
 
 def test_any_json_value_is_read() -> None:
     assert read_json(b"[1, null]") == [1, None]
+
+
+@pytest.mark.spec("P4")
+def test_numbers_keep_their_digits() -> None:
+    assert read_json(b"[12345678901234567.89, 1e400, 2]") == [Decimal("12345678901234567.89"), Decimal("1e400"), 2]

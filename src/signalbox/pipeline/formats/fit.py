@@ -1,8 +1,10 @@
 """Fits decoded values into the types of columns, or says at which field they do not fit.
 
 A value is never changed silently: whole numbers must be in the range of the type, texts are no numbers, fractions are
-no whole numbers. A STRING column takes anything, as JSON text where it is no string: so a field whose kind a table
-cannot have (a union of several types, a message that contains itself) keeps its content.
+no whole numbers. A STRING column takes anything: a string, a decimal, a date, a time or a UUID as its plain text, all
+else as JSON text, so that a field whose kind a table cannot have (a union of several types, a message that contains
+itself) keeps its content. A string that UTF-8 cannot have (half of a surrogate pair, which JSON can escape) does not
+fit.
 """
 
 from __future__ import annotations
@@ -13,14 +15,18 @@ import math
 import struct as packing
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
+from json.encoder import encode_basestring
 from typing import Any
+from uuid import UUID
 
 from signalbox.pipeline.formats.schema_text import DecodeError, Field, JsonType
 
 Fit = Callable[[Any], Any]
 
 _WHOLE_BITS = {"byte": 7, "short": 15, "integer": 31, "long": 63}
+# A column has up to 38 digits, and rounding up adds one; the context of the interpreter has 28.
+_DECIMALS = Context(prec=39)
 
 
 class _MisfitError(ValueError):
@@ -43,13 +49,39 @@ def _json_value(value: Any) -> Any:
     return str(value)
 
 
+_ENCODER = json.JSONEncoder(default=_json_value, ensure_ascii=False)
+
+
 def json_text(value: Any) -> str:
-    """A value as JSON text; bytes in base64."""
-    return json.dumps(value, default=_json_value, ensure_ascii=False)
+    """A value as JSON text; bytes in base64, decimals as numbers with all their digits."""
+    if isinstance(value, Mapping):
+        members = []
+        for name, inner in value.items():
+            members.append(f"{encode_basestring(str(name))}: {json_text(inner)}")
+        return "{" + ", ".join(members) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(json_text, value)) + "]"
+    if isinstance(value, Decimal):
+        return str(value)
+    return _ENCODER.encode(value)
+
+
+def _any_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    return str(value) if isinstance(value, Decimal | UUID) else json_text(value)
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json_text(value)
+    try:
+        text = _any_text(value)
+        if not text.isascii():
+            text.encode()
+    except (UnicodeEncodeError, RecursionError):
+        raise _MisfitError from None
+    return text
 
 
 def _boolean(value: Any) -> bool:
@@ -73,9 +105,12 @@ def _double(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise _MisfitError
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
         raise _MisfitError from None
+    if isinstance(value, Decimal) and value.is_finite() and not math.isfinite(number):
+        raise _MisfitError  # beyond the range of a double
+    return number
 
 
 def _float(value: Any) -> float:
@@ -90,19 +125,21 @@ def _float(value: Any) -> float:
 
 def _decimal(column_type: str) -> Fit:
     precision, _, scale_text = column_type.partition("(")[2].rstrip(")").partition(",")
-    scale, limit = int(scale_text or 0), Decimal(10) ** (int(precision) - int(scale_text or 0))
+    unit, limit = Decimal((0, (1,), -int(scale_text or 0))), Decimal(10) ** (int(precision) - int(scale_text or 0))
 
     def fit(value: Any) -> Decimal:
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
             raise _MisfitError
         number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+        if not number.is_finite() or number.copy_abs() >= limit:
+            raise _MisfitError
         try:
-            scaled = number.scaleb(scale)
-            if scaled != scaled.to_integral_value() or abs(number) >= limit:
-                raise _MisfitError
+            scaled = number.quantize(unit, context=_DECIMALS)
         except InvalidOperation:
             raise _MisfitError from None
-        return number
+        if scaled != number:
+            raise _MisfitError
+        return scaled
 
     return fit
 

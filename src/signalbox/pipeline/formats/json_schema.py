@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import jsonschema_rs
@@ -36,6 +37,7 @@ from signalbox.pipeline.formats.schema_text import (
 )
 
 _UNFIT_NAME = re.compile(r"[ ,;{}()\n\t=`.]")
+_BIGINT_DIGITS = 19
 _TYPES = {"integer": "long", "number": "double", "string": "string", "boolean": "boolean"}
 
 
@@ -90,8 +92,9 @@ class _Columns:
 
 
 def _whole_numbers(value: Any) -> Any:
-    """JSON Schema takes 1.0 for an integer; so does the column."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    """JSON Schema takes 1.0 for an integer; so does the column. Numbers that no BIGINT has stay as they are."""
+    is_near = isinstance(value, Decimal) and value.adjusted() < _BIGINT_DIGITS
+    return int(value) if is_near and value == value.to_integral_value() else value
 
 
 def _adapt(value: Any, column_type: JsonType) -> Any:
@@ -128,8 +131,11 @@ def json_schema_decoder(schema: SchemaText) -> Decoder:
 
     def decode(data: bytes) -> Mapping[str, Any]:
         value = read_json(data)
-        if not validator.is_valid(value):
-            raise DecodeError(_reason(validator, value))
+        try:
+            if not validator.is_valid(value):
+                raise DecodeError(_reason(validator, value))
+        except UnicodeEncodeError:  # an escaped half of a surrogate pair
+            raise DecodeError("not_utf8") from None
         adapted = _adapt(value, top)
         if not is_record:
             return {SCALAR_FIELD: adapted}

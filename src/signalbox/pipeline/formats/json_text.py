@@ -1,9 +1,13 @@
-"""JSON without a schema of its own: the columns are declared. Also reads the text for JSON Schema."""
+"""JSON without a schema of its own: the columns are declared. Also reads the text for JSON Schema.
+
+Numbers with a fraction or an exponent are decimals: as floats, they would lose digits before their column is known.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from signalbox.pipeline.formats.schema_text import DecodeError, Decoder, Field
@@ -20,10 +24,10 @@ def read_json(data: bytes) -> Any:
     except UnicodeDecodeError:
         raise DecodeError("not_utf8") from None
     try:
-        return json.loads(text, parse_constant=_reject_constant)
+        return json.loads(text, parse_float=Decimal, parse_constant=_reject_constant)
     except DecodeError:
         raise
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, InvalidOperation):  # the last: an exponent that no decimal has
         raise DecodeError("not_json") from None
 
 

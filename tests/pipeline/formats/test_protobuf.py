@@ -117,6 +117,21 @@ def test_other_bytes_are_rejected(flight: Decoder) -> None:
         flight.decode(b"\x0a\xff")
 
 
+@pytest.mark.spec("P6")
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x12\x0b\x0a\x09\x11\x00\x00\x00\x00\x00\x00\xf8\x7f",  # next { value { number_value: nan } }
+        b"\x12\x0a\x1a\x08\x0a\x06x/no.T",  # next { any { type_url: "x/no.T" } }
+    ],
+)
+def test_a_message_inside_itself_that_has_no_json_text_is_rejected(data: bytes) -> None:
+    text = """syntax = "proto3"; import "google/protobuf/struct.proto"; import "google/protobuf/any.proto";
+    message Node { google.protobuf.Value value = 1; Node next = 2; google.protobuf.Any any = 3; }"""
+    with pytest.raises(DecodeError, match=r"^not_protobuf$"):
+        protobuf_decoder(SchemaText(text)).decode(data)
+
+
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [

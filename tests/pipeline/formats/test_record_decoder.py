@@ -42,6 +42,31 @@ def test_parts_are_decoded_and_the_first_bad_one_is_the_reason() -> None:
     assert decoded.column(record_decoder.REASON).to_pylist() == [None, "key:not_utf8", "not_utf8"]
 
 
+@pytest.mark.spec("P6")
+def test_a_record_that_arrow_rejects_does_not_end_the_run() -> None:
+    text, number = (column("value", "string"),), (column("value", "long"),)
+    specs = (
+        PartSpec(part="value", format="long", columns=number),
+        PartSpec(part="key", format="string", columns=text),
+    )
+    narrow = pa.struct([("value", pa.int32())])  # so that a number fits its column and not its array
+    decoder = RecordDecoder(specs, {"value": narrow, "key": STRUCT})
+    good, bad = (7).to_bytes(8, "big"), (2**40).to_bytes(8, "big")
+    decoded = decoder.batch(batch((b"k", good, None), (b"k", bad, None), (b"\xff", good, None)))
+    assert decoded.column(part_column("value")).to_pylist() == [{"value": 7}, None, {"value": 7}]
+    assert decoded.column(part_column("key")).to_pylist() == [{"value": "k"}, None, None]
+    assert decoded.column(record_decoder.REASON).to_pylist() == [None, "type:value", "key:not_utf8"]
+
+
+@pytest.mark.spec("P6")
+def test_a_string_that_utf8_cannot_have_rejects_its_record() -> None:
+    spec = PartSpec(part="value", format="json", columns=(column("value", "string"),))
+    decoder = RecordDecoder((spec,), {"value": STRUCT})
+    decoded = decoder.batch(batch((None, rb'{"value": "\ud83d"}', None), (None, rb'{"value": "\ud83d\ude00"}', None)))
+    assert decoded.column(part_column("value")).to_pylist() == [None, {"value": "\U0001f600"}]
+    assert decoded.column(record_decoder.REASON).to_pylist() == ["type:value", None]
+
+
 @pytest.mark.spec("P4", "P6")
 def test_a_registry_that_is_down_ends_the_run_with_the_record() -> None:
     url = f"http://127.0.0.1:{free_ports(1)[0]}"

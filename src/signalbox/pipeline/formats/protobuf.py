@@ -209,7 +209,8 @@ def protobuf_decoder(schema: SchemaText, framed: bool = False) -> Decoder:
         message_class, read = reader_of(descriptor)
         try:
             value: Mapping[str, Any] = read(message_class.FromString(data))
-        except (MessageError, ValueError, OverflowError) as error:
+        except (MessageError, json_format.Error, ValueError, OverflowError, TypeError) as error:
+            # The JSON text of a message inside itself: infinity in a Struct, an Any of a type that the schema lacks.
             raise DecodeError("not_protobuf") from error
         return value
 

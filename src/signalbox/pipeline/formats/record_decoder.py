@@ -1,8 +1,8 @@
 """Decodes Arrow batches of records: the record's columns stay, one struct per decoded part and the reason are added.
 
 Runs in Spark's Python workers, in both profiles. A record whose part cannot be decoded has a reason and no structs; a
-part that is null is a null struct. A registry that cannot be reached ends the run with topic, partition and offset:
-the record may be good.
+part that is null is a null struct. A row that Arrow cannot convert, although it fits its columns, rejects its record
+and no other. A registry that cannot be reached ends the run with topic, partition and offset: the record may be good.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from signalbox.pipeline.formats.registry import Registry, RegistryError, Registr
 from signalbox.pipeline.formats.schema_text import DecodeError, SchemaTextError
 
 REASON = "_rejected"
+_ARROW_ERRORS = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
 def part_column(part: str) -> str:
@@ -56,7 +57,7 @@ class RecordDecoder:
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """One decoded batch. Raises RegistryError, SchemaTextError."""
         reasons: list[str | None] = [None] * batch.num_rows
-        rows_by_part: list[list[Any]] = []
+        arrays, names = list(batch.columns), list(batch.schema.names)
         for part, decoder in self._parts:
             rows: list[Any] = []
             for index, data in enumerate(_contents(batch, part)):
@@ -69,13 +70,31 @@ class RecordDecoder:
                     except (RegistryError, SchemaTextError) as error:
                         raise type(error)(f"{error} ({part} of {_position(batch, index)})") from error
                 rows.append(row)
-            rows_by_part.append(rows)
-        arrays, names = list(batch.columns), list(batch.schema.names)
-        for (part, _), rows in zip(self._parts, rows_by_part):
-            arrays.append(pa.array(rows, type=self._structs[part]))
+            try:
+                structs = pa.array(rows, type=self._structs[part])
+            except _ARROW_ERRORS:
+                _reject_unfit(part, rows, reasons, self._structs[part])
+                structs = pa.array(rows, type=self._structs[part])
+            arrays.append(structs)
             names.append(part_column(part))
         arrays.append(pa.array(reasons, type=pa.string()))
         return pa.RecordBatch.from_arrays(arrays, names=[*names, REASON])
+
+
+def _is_unfit(value: Any, arrow_type: pa.DataType) -> bool:
+    try:
+        pa.array([value], type=arrow_type)
+    except _ARROW_ERRORS:
+        return True
+    return False
+
+
+def _reject_unfit(part: str, rows: list[Any], reasons: list[str | None], struct: pa.StructType) -> None:
+    """Removes the rows that Arrow cannot convert, with the first field of each that it rejects as the reason."""
+    for index, row in enumerate(rows):
+        if _is_unfit(row, struct):
+            name = next((field.name for field in struct if _is_unfit(row.get(field.name), field.type)), "$")
+            rows[index], reasons[index] = None, decode_error_reason(part, DecodeError(f"type:{name}"))
 
 
 def _position(batch: pa.RecordBatch, index: int) -> str:

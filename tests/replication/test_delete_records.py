@@ -62,9 +62,21 @@ def test_a_dead_replica_is_not_waited_for_and_a_silent_one_costs_the_time(tmp_pa
     cluster.cut = {(2, 1)}
     silent = delete(cluster, 2, timeout_ms=300)
     cluster.advance(300)
-    assert result(silent) == (Error.REQUEST_TIMED_OUT, -1)
+    assert result(silent) == (Error.REQUEST_TIMED_OUT, 0)  # as in Kafka: how far the replicas are
     cluster.kill(2)
     assert result(delete(cluster, 3)) == (Error.NONE, 3)
+
+
+@pytest.mark.spec("D4")
+def test_a_follower_whose_own_retention_was_earlier_is_ahead(tmp_path: Path) -> None:
+    """Its log start is no reason for it to change anything, but the leader must have it."""
+    cluster = with_records(tmp_path, [1, 2])
+    cluster.brokers[2].partition().local_log(as_leader=False).delete_records_before(4)
+    cluster.brokers[1].partition().local_log().delete_records_before(2)
+    cluster.advance(1_000)
+    answer = delete(cluster, 3)
+    cluster.advance(500)
+    assert result(answer) == (Error.NONE, 3)
 
 
 def test_losing_leadership_ends_the_wait(tmp_path: Path) -> None:

@@ -29,6 +29,15 @@ def test_the_brokers_values_where_a_topic_has_none(repository: ConfigRepository)
     assert not view.settings("t").deletes_records
 
 
+@pytest.mark.parametrize(
+    ("policy", "deletes"), [("delete", True), ("compact,delete", True), ("compact", False), ("", True)]
+)
+def test_records_of_a_topic_that_is_not_only_compacted_can_be_deleted(
+    repository: ConfigRepository, policy: str, deletes: bool
+) -> None:
+    assert view_of(repository, log__cleanup__policy=policy).settings("t").deletes_records == deletes
+
+
 def test_defaults(repository: ConfigRepository) -> None:
     settings = view_of(repository).settings("t")
     assert (settings.min_insync_replicas, settings.deletes_records) == (1, True)

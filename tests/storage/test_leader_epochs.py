@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -23,15 +24,42 @@ def test_saved_and_loaded_in_kafkas_form(tmp_path: Path) -> None:
     epochs(tmp_path, (0, 0), (3, 100)).save()
     assert (tmp_path / "leader-epoch-checkpoint").read_text() == "0\n2\n0 0\n3 100\n"
     again = epochs(tmp_path)
-    again.load()
+    assert again.load()
     assert listed(again) == [(0, 0), (3, 100)]
 
 
 def test_a_broken_file_counts_as_none(tmp_path: Path) -> None:
     (tmp_path / "leader-epoch-checkpoint").write_text("0\n7\nrubbish\n")
     found = epochs(tmp_path, (1, 1))
-    found.load()
+    assert not found.load()
     assert found.latest == -1
+
+
+def test_no_file_is_not_an_empty_one(tmp_path: Path) -> None:
+    assert not epochs(tmp_path).load()
+    epochs(tmp_path).save()
+    assert epochs(tmp_path).load()
+
+
+def test_what_has_changed_is_made_durable_once(tmp_path: Path) -> None:
+    class Syncs(RealFileSystem):
+        count = 0
+
+        def fsync(self, fd: int) -> None:  # type: ignore[override]
+            self.count += 1
+            os.fsync(fd)
+
+    file_system = Syncs()
+    changed = LeaderEpochs(str(tmp_path / "leader-epoch-checkpoint"), file_system)
+    changed.make_durable()
+    assert file_system.count == 0
+    changed.assign(1, 0)
+    changed.save()
+    assert file_system.count == 0
+    changed.make_durable()
+    synced = file_system.count
+    changed.make_durable()
+    assert synced == file_system.count > 0
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,17 @@ def test_lost_leader_epochs_come_back_from_the_batches(tmp_path: Path) -> None:
     assert (tmp_path / str(TP) / "leader-epoch-checkpoint").read_text().endswith("0 0\n1 16\n2 32\n")
 
 
+@pytest.mark.parametrize("content", [None, "", "0\n9\nrubbish\n"])
+def test_lost_leader_epochs_of_a_clean_log_come_back_too(tmp_path: Path, content: str | None) -> None:
+    """Without them a follower could keep records that its leader does not have."""
+    lived(tmp_path).close()
+    path = tmp_path / str(TP) / "leader-epoch-checkpoint"
+    path.unlink() if content is None else path.write_text(content)
+    log = reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=40))
+    assert (log.body.epochs.epochs, log.body.epochs.start_offsets) == ([0, 1, 2], [0, 16, 32])
+    assert path.read_text().endswith("0 0\n1 16\n2 32\n")
+
+
 def test_a_clean_start_reads_next_to_nothing_and_finds_the_same(tmp_path: Path) -> None:
     log = lived(tmp_path)
     log.close()

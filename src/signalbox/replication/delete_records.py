@@ -44,10 +44,11 @@ class RecordDeletion:
         partition.wake_commit_watchers()
         self.partition = partition
         self._offset = new_start_offset
+        self.result.low_watermark = partition.low_watermark_of(self._cluster.is_alive)  # if the time is not enough
 
     def reject(self, error: Error) -> None:
         self.partition = None
-        self.result.error_code = error
+        self.result.error_code, self.result.low_watermark = error, -1
 
     def is_done(self) -> bool:
         """Check the replicas; True if there is nothing to wait for."""

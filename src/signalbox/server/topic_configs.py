@@ -27,10 +27,10 @@ class TopicConfigView:
         return LogConfig.from_topic_config(self._repository.topic_config(topic), self._broker_defaults())
 
     def settings(self, topic: str) -> TopicSettings:
-        own = self._repository.topic_config(topic)
+        own, log_config = self._repository.topic_config(topic), self.log_config(topic)
         return TopicSettings(
             min_insync_replicas=self._value(own, "min.insync.replicas"),
-            deletes_records=self.log_config(topic).deletes,
+            deletes_records=log_config.deletes or not log_config.compacts,  # also with neither
             unclean_leader_election=self._value(own, "unclean.leader.election.enable"),
         )
 

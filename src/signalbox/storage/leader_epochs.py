@@ -6,6 +6,7 @@ its leader to find where their logs diverge; truncation removes the epochs behin
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 
 from signalbox.storage.files.checkpoint_file import CheckpointFault, read_lines, write_lines
@@ -18,11 +19,12 @@ UNDEFINED_OFFSET = -1
 class LeaderEpochs:
     """Epochs and start offsets, both ascending."""
 
-    __slots__ = ("_file_system", "_path", "epochs", "start_offsets")
+    __slots__ = ("_file_system", "_is_durable", "_path", "epochs", "start_offsets")
 
     def __init__(self, path: str, file_system: FileSystem) -> None:
         self._path = path
         self._file_system = file_system
+        self._is_durable = True
         self.epochs: list[int] = []
         self.start_offsets: list[int] = []
 
@@ -35,14 +37,16 @@ class LeaderEpochs:
         """Uses `path` from now on, where a copy is."""
         self._path = path
 
-    def load(self) -> None:
-        """Reads the file; a broken file counts as absent, since the batches have their epochs too."""
+    def load(self) -> bool:
+        """Reads the file; False if there is none or it cannot be read: the batches have their epochs too."""
         try:
             entries = sorted((int(epoch), int(offset)) for epoch, offset in read_lines(self._path, 2))
+            is_there = bool(entries) or os.path.exists(self._path)
         except (CheckpointFault, ValueError):
-            entries = []
+            entries, is_there = [], False
         self.epochs = [epoch for epoch, _ in entries]
         self.start_offsets = [offset for _, offset in entries]
+        return is_there
 
     def assign(self, epoch: int, start_offset: int) -> bool:
         """Records that `epoch` begins at `start_offset`; False if nothing changes. The caller saves it.
@@ -104,7 +108,13 @@ class LeaderEpochs:
         """Removes all epochs."""
         self.epochs, self.start_offsets = [], []
 
-    def save(self) -> None:
+    def make_durable(self) -> None:
+        """Writes the file so that it survives a loss of power, unless it does already."""
+        if not self._is_durable:
+            self.save(sync=True)
+
+    def save(self, sync: bool = False) -> None:
         """Replaces the file."""
         lines = (f"{epoch} {offset}" for epoch, offset in zip(self.epochs, self.start_offsets, strict=True))
-        write_lines(self._file_system, self._path, lines)
+        write_lines(self._file_system, self._path, lines, sync)
+        self._is_durable = sync

@@ -366,6 +366,7 @@ class LogBody:
     def close(self, end_offset: int) -> None:
         """Saves what a fast start needs."""
         self.segments.active.save_indexes(final=True)
+        self.epochs.make_durable()
         if end_offset > self.segments[0].base_offset:
             self.take_snapshot(end_offset)
         self.close_files()

@@ -47,9 +47,11 @@ def load_body(folder: str, directory: LogDirectory, config: LogConfig, last_run:
         return body, last_run.log_start_offset
     segments = SegmentList([_segment(folder, base_offset, directory, config) for base_offset in base_offsets])
     epochs = _epochs(folder, directory)
-    epochs.load()
+    has_epochs = epochs.load()
     body = LogBody(folder, directory, config, segments, epochs)
     body.compacted_to, body.gaps_to = last_run.compacted_to, last_run.gaps_to
+    if not has_epochs:
+        _rebuild_epochs(body, last_run.recovery_point)
     end_offset = _end_offset(body) if last_run.clean else None
     if end_offset is None or end_offset < last_run.recovery_point:
         body.has_unexpected_end = last_run.clean
@@ -87,6 +89,17 @@ def _check_clean_end(body: LogBody, end_offset: int, last_run: LastRun) -> None:
 
 def _epochs(folder: str, directory: LogDirectory) -> LeaderEpochs:
     return LeaderEpochs(os.path.join(folder, LEADER_EPOCH_FILE), directory.disk.file_system)
+
+
+def _rebuild_epochs(body: LogBody, recovery_point: int) -> None:
+    """The file of the leader epochs is missing or broken: reads them from the batches below the recovery point. A log
+    without them could keep records that its leader does not have. Those behind it are read by the recovery."""
+    for segment in body.segments:
+        for batch in segment.headers() if segment.base_offset < recovery_point else ():
+            if batch.base_offset >= recovery_point:
+                break
+            body.epochs.assign_if_later(batch.partition_leader_epoch, batch.base_offset)
+    body.epochs.save()
 
 
 def _segment(folder: str, base_offset: int, directory: LogDirectory, config: LogConfig) -> Segment:

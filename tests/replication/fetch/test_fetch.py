@@ -177,6 +177,18 @@ def test_partition_errors_come_at_once(
     assert partition_data(fetch(cluster, request).result()).error_code == error
 
 
+@pytest.mark.parametrize(
+    ("leader_epoch", "error"), [(0, Error.UNKNOWN_LEADER_EPOCH), (-1, Error.NOT_LEADER_OR_FOLLOWER)]
+)
+@pytest.mark.parametrize("offset", [0, 9])
+def test_a_broker_that_is_no_replica_is_rejected_before_the_log_is_read(
+    tmp_path: Path, offset: int, leader_epoch: int, error: Error
+) -> None:
+    cluster = with_records(tmp_path, b"a", b"b")
+    request = fetch_request(offset, replica=(9, 1), leader_epoch=leader_epoch, last_fetched_epoch=0)
+    assert partition_data(fetch(cluster, request).result()).error_code == error
+
+
 def test_before_the_log_start(tmp_path: Path) -> None:
     cluster = with_records(tmp_path, b"a", b"b")
     cluster.brokers[1].partition().local_log().delete_records_before(1)

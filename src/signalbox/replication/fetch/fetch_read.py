@@ -189,6 +189,8 @@ def read_partition(
 ) -> PartitionData:
     """With `params.is_resident`: NotInPageCache. Yields."""
     log = partition.local_log(session_partition.current_leader_epoch, as_leader=params.only_from_leader)
+    if params.from_replica and params.replica_id not in partition.followers:
+        raise _no_replica(partition, params.replica_id, session_partition.current_leader_epoch)
     diverging = _diverging_epoch(log, session_partition)
     if diverging is None:
         _check_range(partition, log, session_partition.fetch_offset)
@@ -221,6 +223,12 @@ def read_partition(
     if diverging is not None:
         data.diverging_epoch = diverging
     return data
+
+
+def _no_replica(partition: Partition, broker_id: int, leader_epoch: int) -> KafkaError:
+    """As in Kafka: with a leader epoch the broker may know of a change that this one has not received yet."""
+    error = Error.UNKNOWN_LEADER_EPOCH if leader_epoch >= 0 else Error.NOT_LEADER_OR_FOLLOWER
+    return KafkaError(error, f"broker {broker_id} is no replica of {partition.topic_partition}")
 
 
 def _aborted_transactions(log: Log, fetch_offset: int, log_slice: LogSlice) -> list[FetchResponse.AbortedTransaction]:

@@ -29,6 +29,7 @@ class FollowedPartition:
         "rejects_truncation",
         "removed",
         "requested",
+        "sent_log_start_offset",
     )
 
     def __init__(self, partition: Partition, log: Log) -> None:
@@ -42,6 +43,7 @@ class FollowedPartition:
         self.backoff_ms = FIRST_BACKOFF_MS
         self.fetch_offset = log.log_end_offset
         self.last_fetched_epoch = log.last_leader_epoch
+        self.sent_log_start_offset = -1  # in the last request that had the partition
 
     @property
     def key(self) -> tuple[bytes, int]:
@@ -65,13 +67,15 @@ class FollowedPartition:
         if error is not None:
             raise error
         self.backoff_ms = FIRST_BACKOFF_MS
-        before = (self.fetch_offset, self.last_fetched_epoch, log.log_start_offset)
+        before = (self.fetch_offset, self.last_fetched_epoch)
         self.partition.follow_leader(data.high_watermark, data.log_start_offset)
         self.fetch_offset = log.log_end_offset
         self.last_fetched_epoch = log.last_leader_epoch
         self.lag = max(0, data.high_watermark - self.fetch_offset)
-        # The log start counts too: a DeleteRecords on the leader waits for it.
-        return before != (self.fetch_offset, self.last_fetched_epoch, log.log_start_offset)
+        if before != (self.fetch_offset, self.last_fetched_epoch):
+            return True
+        # A DeleteRecords on the leader waits for the log start, which this broker's own retention moves, too.
+        return log.log_start_offset != self.sent_log_start_offset
 
     def truncate_diverging(self, epoch: int, end_offset: int) -> int:
         """Truncate the log where it diverges from the leader's; returns the new log end. Raises LossNotAccepted."""

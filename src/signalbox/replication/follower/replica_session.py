@@ -51,6 +51,7 @@ class ReplicaSession:
         topics: dict[bytes, FetchRequest.FetchTopic] = {}
         for (topic_id, index), followed in partitions.items():
             followed.requested = True
+            followed.sent_log_start_offset = followed.log.log_start_offset
             topic = topics.get(topic_id)
             if topic is None:
                 topic = topics[topic_id] = FetchRequest.FetchTopic(topic_id=topic_id)
@@ -60,7 +61,7 @@ class ReplicaSession:
                     current_leader_epoch=followed.leader_epoch,
                     fetch_offset=followed.fetch_offset,
                     last_fetched_epoch=followed.last_fetched_epoch,
-                    log_start_offset=followed.log.log_start_offset,
+                    log_start_offset=followed.sent_log_start_offset,
                     partition_max_bytes=self._partition_max_bytes,
                 )
             )

@@ -471,8 +471,10 @@ def test_signalbox_up_shows_them(tmp_path: Path) -> None:
         rows = [line for line in printed if "101" in line]
         assert rows, printed
         [metrics] = re.findall(r"127\.0\.0\.1:\d+", rows[0])[1:]
-        planes = run("planes", "--once", metrics)
-        assert re.search(r"controller\tCONTROLLER\t\d+", planes)
+        head, *planes = (line.split("\t") for line in run("planes", "--once", metrics).splitlines())
+        shown = [dict(zip(head, row, strict=True)) for row in planes]
+        assert [(row["plane"], row["listener"]) for row in shown] == [("controller", "CONTROLLER")]
+        assert shown[0]["connections"].isdigit()
     finally:
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0

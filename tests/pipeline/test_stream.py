@@ -47,6 +47,15 @@ def test_the_cause_is_a_sentence(message: str, cause: str) -> None:
     assert root_cause("only words") == "only words"
 
 
+def test_a_helper_of_the_jvm_that_a_signal_ended_is_about_its_end_too() -> None:
+    text = (
+        'java.io.IOException: Cannot run program "chmod": error=0, Failed to exec spawn helper: pid: 5987, signal: 15'
+    )
+    assert root_cause(f"An error occurred while calling o81.start.\n: {text}\n\tat java.base") == SPARK_IS_GONE
+    assert root_cause(text) == SPARK_IS_GONE
+    assert root_cause('java.io.IOException: Cannot run program "chmod": error=2') != SPARK_IS_GONE
+
+
 def test_calls_that_a_jvm_receives_while_it_ends_are_about_its_end() -> None:
     called = "An error occurred while calling o156.start.\n: java.lang.IllegalStateException: "
     stack = "\nThis stopped SparkContext was created at:\n\norg.apache.spark.JavaSparkContext.<init>(J.scala:59)"

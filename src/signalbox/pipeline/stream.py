@@ -33,6 +33,7 @@ SPARK_IS_GONE = (
 
 # What a JVM that ends answers to calls that it still receives.
 _SIGNS_OF_AN_END = ("Shutdown in progress", "stopped SparkContext", "SparkContext was shut down")
+_SIGNALLED_HELPER = re.compile(r"spawn helper: pid: \d+, signal: \d+")  # a process of the JVM got the signal first
 
 
 class PipelineError(RuntimeError):
@@ -47,6 +48,8 @@ def root_cause(text: str) -> str:
     """The cause in the text of a streaming query's exception: one or two sentences without stack traces and plans."""
     message = text.partition("=== Streaming Query ===")[0].partition("terminated with exception: ")
     message_text = re.sub(r"\s*SQLSTATE: \w+", "", message[2] or message[0]).strip()
+    if _SIGNALLED_HELPER.search(message_text):
+        return SPARK_IS_GONE
     errors = re.findall(r"^(?:[\w.]+)(?:Error|Exception): (.+)$", message_text, re.MULTILINE)
     causes = re.findall(r"^Caused by: [\w.$]+: (.+)$", message_text, re.MULTILINE)
     if errors and causes and errors[-1].startswith("An error occurred while calling"):  # py4j's words, about no cause

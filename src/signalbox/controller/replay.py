@@ -162,6 +162,8 @@ def _know_topic(draft: _Draft, topic: ControlledTopic) -> None:
 def _assignment_changed(draft: _Draft, record: rec.TopicAssignmentChanged) -> None:
     draft.store(Write(layout.topic_path(record.topic), record.assignment.encode()))
     draft.change_topic(record.topic, assignment=record.assignment)
+    if draft.see("topic_names").get(record.assignment.topic_id) is None:  # the topic had no id
+        _know_topic(draft, draft.see("topics")[record.topic])
 
 
 def _partition_created(draft: _Draft, record: rec.PartitionCreated) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
+from signalbox.common.ids import ZERO_UUID
 from signalbox.controller.context import ReplicaOfTopic
 from signalbox.controller.decision import BrokersAnnounced, LeadersAnnounced, MetadataAnnounced, ReplicasStopped
 from signalbox.controller.election.failover import take_over
 from signalbox.controller.records import TopicDeletionRejected
+from signalbox.controller.replay import preview
 from signalbox.metadata.entries.feature_levels import FinalizedFeatures
 from tests.controller.cluster import inputs
-from tests.controller.contexts import make_context, states, tp
+from tests.controller.contexts import make_context, states, topic_id, tp
 
 
 def test_everything_without_a_living_leader_is_elected() -> None:
@@ -46,3 +52,18 @@ def test_a_quiet_takeover_changes_nothing_and_tells_everything() -> None:
     decision = take_over(make_context(1, 2, topics={"t": {0: "1* 2"}}, features=features), inputs())
     assert decision.records == ()
     assert LeadersAnnounced((tp(0),)) in decision.effects
+
+
+@pytest.mark.spec("M2")
+def test_topics_without_an_id_get_one() -> None:
+    """Apache Kafka below inter.broker.protocol.version 2.8 created them."""
+    context = make_context(1, 2, topics={"old": {0: "1* 2 adding 2"}, "new": {0: "1* 2"}})
+    old = context.topics["old"]
+    nameless = replace(old, assignment=replace(old.assignment, topic_id=ZERO_UUID))
+    names = {topic_id("new"): "new"}
+    context = replace(context, topics={**context.topics, "old": nameless}, topic_names=names)
+    after = preview(context, take_over(context, inputs()).records)
+    given = after.topics["old"].topic_id
+    assert given != ZERO_UUID
+    assert after.topic_names == {given: "old", **names}
+    assert replace(after.topics["old"].assignment, topic_id=old.topic_id).replicas == old.assignment.replicas

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from signalbox.common.cooperative_task import yielding
+from signalbox.common.ids import ZERO_UUID
 from signalbox.controller.brokers.broker_restarts import (
     after_unclean_shutdown,
     histories_kept,
@@ -20,7 +24,7 @@ from signalbox.controller.entities.feature_control import features_set_up
 from signalbox.controller.partitions.partition_control import bring_online, restarted_uncleanly, take_replicas_offline
 from signalbox.controller.partitions.reassignment import finish_moves, resume_moves
 from signalbox.controller.partitions.removed_replicas import delete_removed_replicas
-from signalbox.controller.records import Record
+from signalbox.controller.records import Record, TopicAssignmentChanged
 from signalbox.controller.replay import preview
 from signalbox.controller.topics.topic_deletion import (
     partitions_under_deletion,
@@ -31,7 +35,11 @@ from signalbox.controller.topics.topic_deletion import (
 
 def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
     """Elections for all partitions without a live leader, and the full metadata to all brokers. Yields."""
-    records: list[Record] = [*features_set_up(context), *reject_pending_deletions(context, inputs)]
+    records: list[Record] = [
+        *features_set_up(context),
+        *reject_pending_deletions(context, inputs),
+        *_missing_topic_ids(context, inputs),
+    ]
     new = new_registrations(context)
     records += restarted_uncleanly(context, after_unclean_shutdown(context, new), context.partitions())
     settled = preview(context, records)
@@ -62,3 +70,13 @@ def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
     ]
     kept = histories_kept(settled, new)
     return Decision(records=(*records, *losses, *created, *led, *moved.records, *kept), effects=tuple(effects))
+
+
+def _missing_topic_ids(context: ControllerContext, inputs: Inputs) -> list[TopicAssignmentChanged]:
+    """An id for each topic that Apache Kafka below inter.broker.protocol.version 2.8 has created: followers fetch by
+    id, and leaders change the ISR by id (KIP-516), so that without one a topic is not replicated. Yields."""
+    return [
+        TopicAssignmentChanged(name, replace(topic.assignment, topic_id=inputs.new_uuid()))
+        for name, topic in yielding(context.topics.items())
+        if topic.topic_id == ZERO_UUID
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -53,10 +54,10 @@ def test_the_files_of_a_batch_and_their_folder_are_flushed_to_disk(
     flushed: list[str] = []
     monkeypatch.setattr("os.fsync", lambda number: flushed.append(Path(f"/proc/self/fd/{number}").readlink().name))
     batch = plan(tmp_path).next_batch()
-    assert flushed == [".0.fresh", "offsets"]
+    assert flushed == [f".0.{os.getpid()}", "offsets"]
     assert batch is not None
     plan(tmp_path).commit(batch)
-    assert flushed[2:] == [".0.fresh", "commits"]
+    assert flushed[2:] == [f".0.{os.getpid()}", "commits"]
 
 
 def test_an_end_before_the_position_reads_nothing(tmp_path: Path) -> None:

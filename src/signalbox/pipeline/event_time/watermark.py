@@ -8,11 +8,11 @@ it had, and rejects the same rows. One batch is enough: only the newest can be r
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from signalbox.common.durable_file import replace_durably
 from signalbox.pipeline.table_state import StateError, read_state_file
 
 FILE = "watermark.json"
@@ -79,9 +79,4 @@ def times_of_batch(folder: Path, batch_id: int, delay_us: int) -> BatchTimes:
 
 def write_times(folder: Path, times: BatchTimes) -> None:
     """Stores the times of a batch, atomically and on disk."""
-    fresh = folder / f"{FILE}.{os.getpid()}"
-    with fresh.open("w") as file:
-        json.dump(asdict(times), file)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(folder / FILE)
+    replace_durably(folder / FILE, json.dumps(asdict(times)))

@@ -11,10 +11,10 @@ Tables of earlier versions may have no such property: then any state folder is a
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Mapping
 
+from signalbox.common.durable_file import replace_durably
 from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.object_store.open_table import open_table, table_exists
 from signalbox.pipeline.table_state import StateError, StateFolder
@@ -34,12 +34,7 @@ def _identity(folder: StateFolder) -> str:
     stored = stored_identity(folder)
     if stored is not None:
         return stored
-    fresh = folder.path / f"{_FILE}.{os.getpid()}"
-    with fresh.open("w") as file:
-        file.write(f"{uuid.uuid4()}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(folder.path / _FILE)
+    replace_durably(folder.path / _FILE, f"{uuid.uuid4()}\n")
     return str(stored_identity(folder))
 
 

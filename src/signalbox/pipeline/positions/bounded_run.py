@@ -9,7 +9,6 @@ so that its tables recognize it; and a stream can go on behind a bounded run, an
 from __future__ import annotations
 
 import json
-import os
 import time
 import uuid
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
+from signalbox.common.durable_file import replace_durably
 from signalbox.pipeline import source_jars, source_python
 from signalbox.pipeline.checkpoint_files import (
     batch_end,
@@ -117,21 +117,8 @@ class BoundedPlan:
         identity = self._checkpoint / "metadata"
         if not identity.exists():
             identity.write_text(json.dumps({"id": str(uuid.uuid4())}))
-        fresh = directory / f".{batch_id}.fresh"
-        with fresh.open("w") as file:
-            file.write("\n".join(["v1", *lines]))
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(directory / str(batch_id))
-        _sync_folder(directory)  # a power loss must not take back a batch that the table holds
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        # A power loss must not take back a batch that the table holds.
+        replace_durably(directory / str(batch_id), "\n".join(["v1", *lines]))
 
 
 def _offset_map(flat: Flat, like: OffsetMap | None = None) -> OffsetMap:

@@ -8,7 +8,6 @@ rows are there and only the records remain to be taken out; if not, nothing was 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import write_deltalake
 
+from signalbox.common.durable_file import replace_durably
 from signalbox.pipeline.object_store.location import TableLocation
 from signalbox.pipeline.object_store.open_table import file_system, open_table, store_faults
 from signalbox.pipeline.sinks.commit_retry import ALONE, repeated_on_conflict
@@ -35,12 +35,8 @@ class ReplayPlan:
 
 def write_plan(folder: Path, plan: ReplayPlan) -> None:
     """Stores the plan, atomically and on disk."""
-    fresh = folder / f"replay.{os.getpid()}"
-    with fresh.open("w") as file:
-        json.dump({"number": plan.number, "positions": [list(position) for position in plan.positions]}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(folder / _FILE)
+    positions = [list(position) for position in plan.positions]
+    replace_durably(folder / _FILE, json.dumps({"number": plan.number, "positions": positions}))
 
 
 def read_plan(folder: Path) -> ReplayPlan | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from signalbox.common.durable_file import sync_folder
 from signalbox.metadata.store.port import (
     ROOT,
     Entry,
@@ -240,17 +241,9 @@ def _make(path: Path) -> None:
             os.fsync(file.fileno())
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
-            _fsync_folder(path.parent)
+            sync_folder(path.parent)
     finally:
         draft.unlink()
-
-
-def _fsync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _translated(path: Path, error: sqlite3.DatabaseError) -> StoreCorrupted | StoreUnavailable:

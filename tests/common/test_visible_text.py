@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.common.visible_text import hide, one_line, passwords_in, visible, without_logins
+from signalbox.common.visible_text import clip, hide, one_line, passwords_in, visible, without_logins
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,7 @@ def test_the_login_of_a_url_in_a_sentence() -> None:
         without_logins("warehouse is s3://AKIA:S3cret@bucket/x: set a") == "warehouse is s3://AKIA:****@bucket/x: set a"
     )
     assert without_logins("topic:a@b is http://h:80/x") == "topic:a@b is http://h:80/x"
+
+
+def test_a_long_text_loses_its_end() -> None:
+    assert [clip(text, 3) for text in ("", "abc", "abcd")] == ["", "abc", "abc..."]

@@ -17,6 +17,8 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any, Protocol
 
+from signalbox.common.visible_text import clip
+
 AUDIT_SCHEMA_VERSION = 1
 AUDIT_TOPIC = "signalbox-audit"
 
@@ -86,11 +88,6 @@ class AuditEvent:
     response_bytes: int = 0
     window_start_ms: int = -1
     window_end_ms: int = -1
-
-
-def clip(text: str, longest: int) -> str:
-    """`text`, or its first `longest` characters and three dots."""
-    return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 def clip_texts(event: AuditEvent) -> None:

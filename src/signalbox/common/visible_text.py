@@ -35,6 +35,11 @@ def one_line(text: str, limit: int = MAX_LINE) -> str:
     return visible(text)
 
 
+def clip(text: str, longest: int) -> str:
+    """`text`, or its first `longest` characters and three dots."""
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
 def without_logins(text: str) -> str:
     """`text` with the passwords of its URLs hidden: `s3://user:****@host`."""
     return _LOGIN_IN_URL.sub(rf"\1:{HIDDEN}@", text)

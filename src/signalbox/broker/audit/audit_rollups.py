@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.metrics.request_metrics import FastPathStats
-from signalbox.common.audit_event import MAX_CLIENT_ID_CHARACTERS, AuditEvent, AuditKind, AuditSink, clip
+from signalbox.common.audit_event import MAX_CLIENT_ID_CHARACTERS, AuditEvent, AuditKind, AuditSink
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.visible_text import clip
 
 ROLLUP_WINDOW_S = 10.0
 

@@ -17,8 +17,8 @@ from signalbox.broker.api_request import ApiRequest, EncodedBody, HandlerResult,
 from signalbox.broker.metrics.client_software import ClientSoftware
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions, ListenerKind, Ranges
 from signalbox.broker.routing.misroutes import Identity, MisrouteLog
-from signalbox.common.audit_event import clip
 from signalbox.common.limits import MAX_CLIENT_SOFTWARE_LENGTH
+from signalbox.common.visible_text import clip
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.feature_levels import SUPPORTED_FEATURES, FinalizedFeatures
 from signalbox.protocol.api_table import API_TABLE, ApiKey

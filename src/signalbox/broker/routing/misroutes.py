@@ -14,6 +14,7 @@ from signalbox.common.clock import Clock
 from signalbox.common.ids import PROBE_NODE_ID
 from signalbox.common.log_limiter import LogLimiter
 from signalbox.common.metrics import MetricName, Metrics
+from signalbox.common.visible_text import clip
 
 log = logging.getLogger(__name__)
 
@@ -101,4 +102,4 @@ class MisrouteLog:
 
 
 def _shown(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+    return clip(text, _SHOWN_CHARACTERS)

@@ -257,6 +257,31 @@ def test_the_controllers_business_is_forwarded_once_and_only_off_the_controller(
     asyncio.run(scenario())
 
 
+@pytest.mark.spec("F5")
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_change_is_forwarded_if_its_controller_resigns_meanwhile(raises: bool) -> None:
+    row = CreateTopicsResponse.CreatableTopicResult(name="t", error_code=Error.NOT_CONTROLLER)
+
+    async def resigned(request: ApiRequest) -> Any:
+        if raises:
+            raise KafkaError(Error.NOT_CONTROLLER, "resigned")
+        return CreateTopicsResponse(topics=[row])
+
+    async def scenario() -> None:
+        running_broker = RunningBroker(resigned)
+        inbound = running_broker.submit(create_topics())
+        await run_loop()
+        assert inbound.ends == [b"raw"]
+        [asked] = running_broker.forwarder.forwarded
+        asked.forwarded_by = "User:broker"  # the broker that sent the Envelope looks for the next controller itself
+        answer = await running_broker.router.settle(asked, resigned(asked))
+        assert isinstance(answer, CreateTopicsResponse)
+        assert answer.topics[0].error_code == Error.NOT_CONTROLLER
+        assert len(running_broker.forwarder.forwarded) == 1
+
+    asyncio.run(scenario())
+
+
 def test_a_stop_ends_waiting_requests() -> None:
     async def scenario() -> None:
         async def never(request: ApiRequest) -> Any:

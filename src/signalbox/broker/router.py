@@ -40,7 +40,7 @@ from signalbox.common.waiting.promise import Promise
 from signalbox.network.connection import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError, StringTooLong
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.error_table import Error, KafkaError, has_not_controller_error
 from signalbox.protocol.headers import encode_response_header
 from signalbox.protocol.lenient_utf8 import LONGEST_SURELY_WRITABLE_BYTES, malformed_texts
 from signalbox.protocol.message import Message
@@ -176,16 +176,17 @@ class Router:
         error response."""
         route = self._routes[request.header.api_key]
         try:
-            if (
-                route.row.disposition is Disposition.CONTROLLER
-                and request.forwarded_by is None
-                and not self._controller.is_active
-            ):
+            if self._is_forwarded_elsewhere(request) and not self._controller.is_active:
                 return self._forwarder.forward(request)
             with self._log_source(request):
                 return route.handler(request)
         except Exception as error:
             return self._failed(request, error)
+
+    def _is_forwarded_elsewhere(self, request: ApiRequest) -> bool:
+        """Whether a broker that is not the active controller would forward the request."""
+        row = self._routes[request.header.api_key].row
+        return row.disposition is Disposition.CONTROLLER and request.forwarded_by is None
 
     def _log_source(self, request: ApiRequest) -> LogSource:
         """For the lines of a handler: requests of brokers are no source, their lines are about the cluster."""
@@ -196,11 +197,25 @@ class Router:
         """Await a response; errors of the handler become the API's error response."""
         try:
             with self._log_source(request):
-                return await settled(response)
+                return await self._settled(request, response)
         except asyncio.CancelledError:
             raise
         except Exception as error:
             return self._failed(request, error)
+
+    async def _settled(self, request: ApiRequest, response: HandlerResult) -> FinalResponse:
+        """The response. A change that waited while this node ceased to be the active controller is forwarded to the
+        next one: above the gate no client sees NOT_CONTROLLER (F5)."""
+        may_forward = self._is_forwarded_elsewhere(request) and not request.was_forwarded
+        try:
+            found = await settled(response)
+        except KafkaError as error:
+            if error.error is not Error.NOT_CONTROLLER or not may_forward:
+                raise
+        else:
+            if not may_forward or not isinstance(found, Message) or not has_not_controller_error(found):
+                return found
+        return await self._forwarder.forward(request)
 
     def _finish_later(
         self, inbound: InboundRequest, request: ApiRequest, response: Awaitable[FinalResponse], resume: Resume

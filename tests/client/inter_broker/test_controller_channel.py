@@ -15,7 +15,7 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from signalbox.protocol.messages.envelope import EnvelopeResponse
+from signalbox.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.waiting import until_true
 
@@ -237,6 +237,23 @@ def test_a_full_queue_times_out_at_once() -> None:
         await channel.close()
         results = await asyncio.gather(*queued, return_exceptions=True)
         assert {type(result) for result in results} == {KafkaError}
+
+    with_channel(test)
+
+
+def test_requests_that_have_timed_out_or_were_cancelled_leave_room_in_the_queue() -> None:
+    async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
+        lookup.controller_id = None
+        channel.controller_changed()
+        waiting = channel.submit(EnvelopeRequest(request_data=b"w", request_principal=None, client_host_address=b""))
+        timed_out = [channel.submit(AllocateProducerIdsRequest(), 1) for _ in range(MAX_FORWARDS_QUEUED - 2)]
+        channel.submit(AllocateProducerIdsRequest()).cancel()
+        results = await asyncio.gather(*timed_out, return_exceptions=True)
+        assert {type(result) for result in results} == {KafkaError}
+        await until_true(lambda: channel.queue_length == 1)
+        lookup.controller_id = 1
+        assert (await channel.envelope(b"x", b"", b"")).response_data == b"x"
+        assert (await waiting).response_data == b"w"
 
     with_channel(test)
 

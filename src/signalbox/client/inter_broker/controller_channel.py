@@ -37,13 +37,14 @@ _CLOSED = "the channel to the controller is closed"
 class ControllerRequest:
     """One request to the active controller. Ordered by `number`, so that a retried request keeps its position."""
 
-    __slots__ = ("future", "message", "number", "version")
+    __slots__ = ("future", "is_queued", "message", "number", "version")
 
     def __init__(self, number: int, message: Any, future: asyncio.Future[Any]) -> None:
         self.number = number
         self.message = message
         self.future = future
         self.version = -1
+        self.is_queued = False
 
     def __lt__(self, other: ControllerRequest) -> bool:
         return self.number < other.number
@@ -67,7 +68,8 @@ class ControllerChannel:
         self._settings = settings
         self._connections = ControllerConnections(lookup, cluster_id, settings, self._pump, self._rejected)
         self._connections.on_unreachable = on_unreachable
-        self._queue: list[ControllerRequest] = []
+        self._queue: list[ControllerRequest] = []  # with requests whose deadline has passed
+        self._waiting = 0  # without them
         self._numbers = 0
         self._closed = False
         self.in_flight = 0
@@ -90,7 +92,7 @@ class ControllerChannel:
 
     @property
     def queue_length(self) -> int:
-        return len(self._queue)
+        return self._waiting
 
     def expose(self, metrics: Metrics, channel: str) -> None:
         """Register the metrics, tagged with `channel` (`forwarding`, `alter-partition` …)."""
@@ -141,13 +143,13 @@ class ControllerChannel:
         request = ControllerRequest(self._numbers, message, future)
         if self._closed:
             self._fail(request, Error.NETWORK_EXCEPTION, _CLOSED)
-        elif len(self._queue) >= MAX_FORWARDS_QUEUED:
+        elif self._waiting >= MAX_FORWARDS_QUEUED:
             self._fail(request, Error.REQUEST_TIMED_OUT, "too many requests wait for the controller")
         else:
             after = (timeout_ms if timeout_ms is not None else self._settings.request_timeout_ms) / 1000
             timer = loop.call_later(after, self._expire, request)
-            future.add_done_callback(lambda _: timer.cancel())
-            heapq.heappush(self._queue, request)
+            future.add_done_callback(lambda _: self._done(request, timer))
+            self._push(request)
             self._pump()
         return future
 
@@ -161,12 +163,33 @@ class ControllerChannel:
         """Send queued requests while fewer than MAX_FORWARDS_IN_FLIGHT are in flight and a connection is available."""
         while self._queue and self.in_flight < MAX_FORWARDS_IN_FLIGHT and not self._closed:
             if self._queue[0].future.done():
-                heapq.heappop(self._queue)
+                self._pop()
                 continue
             connection = self._connections.take()
             if connection is None:
                 return
-            self._send(connection, heapq.heappop(self._queue))
+            self._send(connection, self._pop())
+
+    def _push(self, request: ControllerRequest) -> None:
+        request.is_queued = True
+        self._waiting += 1
+        heapq.heappush(self._queue, request)
+
+    def _pop(self) -> ControllerRequest:
+        request = heapq.heappop(self._queue)
+        self._leave(request)
+        return request
+
+    def _done(self, request: ControllerRequest, timer: asyncio.TimerHandle) -> None:
+        timer.cancel()
+        if request.is_queued:
+            self._leave(request)
+            request.message = None  # the request stays in the queue until it is first, its bytes do not
+
+    def _leave(self, request: ControllerRequest) -> None:
+        if request.is_queued:
+            request.is_queued = False
+            self._waiting -= 1
 
     def _send(self, connection: ClientConnection, request: ControllerRequest) -> None:
         try:
@@ -205,7 +228,7 @@ class ControllerChannel:
             self._fail(request, Error.NETWORK_EXCEPTION, _CLOSED)
         elif not request.future.done():
             self.retries_total += 1
-            heapq.heappush(self._queue, request)
+            self._push(request)
 
     def _expire(self, request: ControllerRequest) -> None:
         self._fail(request, Error.REQUEST_TIMED_OUT, "the controller did not answer in time")
@@ -217,6 +240,7 @@ class ControllerChannel:
     def _fail_queued(self, error: Error, text: str) -> None:
         queue, self._queue = self._queue, []
         for request in queue:
+            self._leave(request)
             self._fail(request, error, text)
 
     def _fail(self, request: ControllerRequest, error: Error, text: str) -> None:

@@ -52,3 +52,28 @@ def test_requests_are_handled_in_order_by_one_handler() -> None:
         assert sink.names[-1] == "again"
 
     asyncio.run(main())
+
+
+def test_other_callbacks_run_between_two_slices() -> None:
+    async def main() -> None:
+        order: list[str] = []
+        clock = ManualClock()
+
+        class Slow(Sink):
+            def submit(self, request: InboundRequest) -> None:
+                clock.advance(1)
+                super().submit(request)
+                order.append(self.names[-1])
+
+        loop = asyncio.get_running_loop()
+        queue = RequestQueue(Slow(), loop, clock)
+        for number in range(2):
+            queue.submit(cast(InboundRequest, Request(str(number))))
+        loop.call_soon(order.append, "other")
+        await asyncio.sleep(0)
+        assert order == ["0", "other"]
+        await asyncio.sleep(0)
+        assert order == ["0", "other", "1"]
+        assert queue.queued == 0
+
+    asyncio.run(main())

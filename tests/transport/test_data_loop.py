@@ -305,3 +305,38 @@ def test_a_failed_task_does_not_stop_the_loop(caplog: pytest.LogCaptureFixture) 
 
     asyncio.run(main())
     assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize("where", ["callback", "event", "flush"])
+def test_a_member_that_fails_costs_no_other_its_work(where: str) -> None:
+    class Failing(Worker):
+        def flush(self) -> None:
+            raise ZeroDivisionError
+
+        def on_events(self, events: int) -> None:
+            self.ours.recv(1)
+            if where == "event":
+                self.flush()
+
+    async def main() -> None:
+        errors: list[object] = []
+        log: list[str] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context.get("exception")))
+        loop = DataLoop(asyncio.get_running_loop(), budget_us=1_000_000)
+        failing = Failing(loop, 0.0, log)
+        workers = [failing, Worker(loop, 0.0, log, "event")]
+        for worker in workers:
+            worker.theirs.send(b"x")
+        if where == "callback":
+            loop.run_soon(failing.flush)
+        loop.run_soon(lambda: log.append("callback"))
+        if where == "flush":
+            loop.flush_soon(failing)
+        loop.flush_soon(Sender(log))
+        await until(lambda: {"callback", "event", "flush"} <= set(log) and bool(errors))
+        assert isinstance(errors[0], ZeroDivisionError)
+        for worker in workers:
+            worker.close()
+        loop.close()
+
+    asyncio.run(main())

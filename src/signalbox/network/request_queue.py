@@ -1,7 +1,8 @@
 """The control plane's own request queue: the requests of its connections in order of arrival, one handler (C1).
 
-A callback of its own in the asyncio loop drains it, so that only the current slice of the data plane's work can delay
-it. A connection has at most one request in the queue, so the number of connections limits its length.
+Callbacks of its own in the asyncio loop drain it, so that only the current slice of the data plane's work can delay it;
+they have slices themselves, between which sockets and timers are looked at. A connection has at most one request in the
+queue, so the number of connections limits its length.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections import deque
 from signalbox.common.clock import Clock
 from signalbox.network.connection import InboundRequest
 from signalbox.network.ports import RequestSink
+
+_SLICE_SECONDS = 0.001
 
 log = logging.getLogger("signalbox.network")
 
@@ -53,4 +56,7 @@ class RequestQueue:
                 log.exception("Unexpected error handling control request, the connection is closed: %s", request.header)
                 request.close_connection("internal error")
             self._waiting.popleft()
+            if self._waiting and self._clock.monotonic() - started >= _SLICE_SECONDS:
+                self._loop.call_soon(self._drain)
+                break
         self.busy_seconds += self._clock.monotonic() - started

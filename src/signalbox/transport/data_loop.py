@@ -353,40 +353,46 @@ class DataLoop:
         """Handle what is ready; False if nothing was. Events come first in every second iteration, however many
         callbacks wait: the left-over work of one connection cannot delay the others."""
         if self._runnable and not self._events_first:
-            runnable, self._runnable = self._runnable, []
-            for done, callback in enumerate(runnable, 1):
-                callback()
-                if clock() >= deadline:
-                    self._runnable[:0] = runnable[done:]
-                    self._events_first = True
-                    return True
+            runnable, self._runnable, done = self._runnable, [], 0
+            try:
+                for callback in runnable:
+                    done += 1
+                    callback()
+                    if clock() >= deadline:
+                        self._events_first = True
+                        return True
+            finally:  # also after an error of one member: the others have work to do
+                self._runnable[:0] = runnable[done:]
         self._events_first = False
-        ready = self._ready
+        ready = self._ready or self._epoll.poll(0, _MAX_EVENTS)
         if not ready:
-            ready = self._epoll.poll(0, _MAX_EVENTS)
-            if not ready:
-                return bool(self._runnable)
+            return bool(self._runnable)
+        if ready is not self._ready:
             self._few_events = len(ready) <= _FEW_EVENTS
-        members = self._members
-        for done, (fd, events) in enumerate(ready, 1):
-            on_events = members.get(fd)
-            if on_events is not None:
-                on_events(events)
-            if clock() >= deadline:
-                # A left-over event may be stale by then: members must accept that the socket is not ready.
-                self._ready = ready[done:]
-                return True
-        self._ready = []
+        members, done = self._members, 0
+        try:
+            for fd, events in ready:
+                done += 1
+                on_events = members.get(fd)
+                if on_events is not None:
+                    on_events(events)
+                if clock() >= deadline:
+                    break
+        finally:
+            # A left-over event may be stale by then: members must accept that the socket is not ready.
+            self._ready = ready[done:]
         return True
 
     def _flush(self, clock: Callable[[], float], deadline: float) -> None:
-        dirty = self._dirty
-        self._dirty = []
-        for done, member in enumerate(dirty, 1):
-            member.flush()
-            if clock() >= deadline and done < len(dirty):
-                self._dirty[:0] = dirty[done:]
-                return
+        dirty, self._dirty, done = self._dirty, [], 0
+        try:
+            for member in dirty:
+                done += 1
+                member.flush()
+                if clock() >= deadline:
+                    break
+        finally:
+            self._dirty[:0] = dirty[done:]
 
 
 def _once(callback: Callable[[], None]) -> bool:

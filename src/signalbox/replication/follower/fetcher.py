@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from signalbox.common.backoff import Backoff
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition, partition_list
 from signalbox.common.waiting.deadlines import Deadline, Deadlines
 from signalbox.protocol.error_table import Error, KafkaError
@@ -121,6 +122,7 @@ class Fetcher:
     # -- responses
 
     def _on_response(self, response: FetchResponse | Exception) -> None:
+        """Yields: partitions may be unfollowed meanwhile, and none is fetched."""
         if not isinstance(response, FetchResponse):
             self._session.on_connection_lost()
             self._back_off_all(str(response))
@@ -144,10 +146,12 @@ class Fetcher:
         self.pump()
 
     def _process_response(self, response: FetchResponse) -> None:
+        """Appends what the leader returned. Yields between partitions."""
         written: list[tuple[FollowedPartition, FetchResponse.PartitionData]] = []
         rejected: dict[Error, list[TopicPartition]] = {}
         for topic in response.responses:
             for data in topic.partitions:
+                yield_if_due()
                 followed = self._session.get((topic.topic_id, data.partition_index))
                 if followed is None or not followed.requested:
                     continue

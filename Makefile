@@ -55,7 +55,7 @@ system: $(STAMP)  ## real clients of other languages, killed processes; fetches 
 	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/system tests/tools tests/testing --ignore=tests/system/pipeline -m system
 
 pipeline-tests: spark  ## everything that starts Spark: formats, tables and audit trail in both profiles; killed drivers, a Spark cluster, S3 (half an hour): WORKERS=n
-	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/pipeline tests/system/pipeline -m system
+	$(BIN)/python -m pytest -n $(SYSTEM_WORKERS) $(PARALLEL) tests/system/pipeline tests/pipeline -m system
 
 spark: $(STAMP)  ## what Spark needs for its start: jars, and the archive of its classes
 	$(BIN)/signalbox pipeline jars

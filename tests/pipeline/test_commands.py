@@ -36,7 +36,7 @@ def test_a_missing_package_is_named_with_what_to_install(tmp_path: Path) -> None
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (
-        "PipelineNotInstalledError: the Python package pyspark is missing: install signalbox-broker with"
+        "PipelineNotInstalledError: the Python package pyspark is missing: install the wheel with its extra [pipeline]"
         in answer.stderr
     )
 

@@ -67,7 +67,7 @@ def _needs_the_extra() -> Iterator[None]:
         if package == "signalbox":
             raise
         raise PipelineNotInstalledError(
-            f"the Python package {package} is missing: install signalbox-broker with its extra [pipeline]"
+            f"the Python package {package} is missing: install the wheel with its extra [pipeline] (README, Install)"
         ) from fault
 
 
@@ -168,17 +168,17 @@ def list_rejected(warehouse: TableLocation, name: str) -> list[dict[str, Any]]:
     with _needs_the_extra():
         from signalbox.pipeline.rejected import listing
 
-    return [asdict(count) for count in listing.count_reasons(listing.read_rejected(warehouse, name))]
+    return [asdict(count) for count in listing.count_reasons(listing.RejectedRecords(warehouse, name))]
 
 
 def show_rejected(
     warehouse: TableLocation, name: str, limit: int, partition: int | None, offset: int | None
-) -> list[dict[str, Any]]:
-    """Rejected records with their bytes. Raises StateError."""
+) -> Iterator[dict[str, Any]]:
+    """Rejected records with their bytes, one after another. Raises StateError."""
     with _needs_the_extra():
         from signalbox.pipeline.rejected import listing
 
-    return listing.shown(listing.read_rejected(warehouse, name), limit, partition=partition, offset=offset)
+    return listing.shown(listing.RejectedRecords(warehouse, name), limit, partition=partition, offset=offset)
 
 
 def replay_rejected(options: TablesOptions, mended: Path | None, say: Callable[[str], None]) -> ReplayResult:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
-from signalbox.pipeline.rejected.mended_values import MendedValueError, read_mended, with_mended
+from signalbox.pipeline.rejected.listing import RejectedRecords, dead_path
+from signalbox.pipeline.rejected.mended_values import MendedValueError, read_mended, unknown_positions, with_mended
 
 pytestmark = pytest.mark.spec("P6")
 
@@ -22,8 +24,14 @@ def test_values_replace_those_of_their_records(tmp_path: Path) -> None:
     records = pa.table({"topic": ["t"] * 4, "partition": [0, 0, 0, 1], "offset": [0, 1, 2, 1], "value": [b"x"] * 4})
     mended = with_mended(records, read_mended(path))
     assert mended.column("value").to_pylist() == [b"x", b"{}", b"\xff", None]
-    with pytest.raises(MendedValueError, match="topic t, partition 0, offset 1 is no rejected record"):
-        with_mended(records.slice(0, 1), read_mended(path))
+
+
+def test_a_record_that_is_not_rejected_is_named(warehouse: Path) -> None:
+    records = pa.table({"topic": ["t"] * 2, "partition": [0, 0], "offset": [0, 1], "value": [b"x"] * 2})
+    write_deltalake(str(dead_path(warehouse, "t")), records)
+    rejected = RejectedRecords(warehouse, "t")
+    assert unknown_positions({}, rejected) == unknown_positions({("t", 0, 1): b""}, rejected) == []
+    assert unknown_positions({("t", 0, 1): b"", ("t", 1, 1): b""}, rejected) == [("t", 1, 1)]
 
 
 @pytest.mark.parametrize(

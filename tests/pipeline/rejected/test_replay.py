@@ -11,6 +11,7 @@ import pytest
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import PipelineEvent
 from signalbox.pipeline.options import Profile, TablesOptions
+from signalbox.pipeline.rejected import listing, replay
 from signalbox.pipeline.rejected.replay import ReplayResult, replay_rejected
 from signalbox.pipeline.sinks.delta_log import count_rows, read_table
 from signalbox.pipeline.table_state import StateError, StateFolder, TableState
@@ -85,3 +86,33 @@ def test_a_table_that_is_not_there_is_named(warehouse: Path) -> None:
     options = TablesOptions(bootstrap_servers="h:1", warehouse=warehouse, topic="nothing")
     with pytest.raises(StateError, match="there is no table nothing in"):
         replay_rejected(options)
+
+
+@pytest.mark.spec("P3", "P6")
+@pytest.mark.timeout(400)
+def test_many_records_are_replayed_in_parts(
+    engine: Engine, warehouse: Path, topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "_RECORDS_READ", 2)
+    monkeypatch.setattr(replay, "_PART_BYTES", 1)
+    topic = topics.create("replayed-in-parts", partitions=1)
+    topics.fill(topic, [b"bad"] * 5)
+    options = TablesOptions(bootstrap_servers=topics.bootstrap, warehouse=warehouse, topic=topic, schema="n INT")
+    run_tables(options, engine=engine, say=lambda _: None)
+    mended = mended_file(tmp_path / "mended.jsonl", topic, {offset: {"n": offset} for offset in range(4)})
+    commits: list[str] = []
+
+    def kill_at_the_third(event: PipelineEvent) -> None:
+        commits.append(str(event.table))
+        if len(commits) == 3:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        replay_rejected(options, mended, engine=engine, listener=kill_at_the_third, say=lambda _: None)
+    assert commits == [topic, f"{topic}_dead", topic]
+    assert count_rows(warehouse / f"{topic}_dead") == 3
+    lines: list[str] = []
+    result = replay_rejected(options, mended, engine=engine, say=lines.append)  # as the user repeats the command
+    assert "4 of 4 mended values are left out" in lines[0]
+    assert result.as_json() == {"replayed": 0, "rejected": 1, "completed": 2, "duplicates": 0}
+    assert sorted(read_table(warehouse / topic, ["n"]).column("n").to_pylist()) == [0, 1, 2, 3]

@@ -12,7 +12,6 @@ from signalbox.pipeline.rejected import replay_plan
 from signalbox.pipeline.rejected.replay_plan import ReplayPlan, drop_plan, read_plan, take_out, write_plan
 from signalbox.pipeline.sinks.delta_log import last_transaction, read_table
 from signalbox.pipeline.table_state import StateError
-from tests.pipeline.sinks.compacted_meanwhile import write_compacted_meanwhile
 
 pytestmark = pytest.mark.spec("P6")
 
@@ -52,8 +51,26 @@ def test_a_compaction_while_records_are_taken_out_doubles_none(tmp_path: Path, m
     for offset in range(4):
         row = pa.table({"topic": ["t"], "partition": [0], "offset": [offset], "value": [b"v"]})
         write_deltalake(str(path), row, mode="append")
-    compactions: list[Path] = []
-    monkeypatch.setattr(replay_plan, "write_deltalake", write_compacted_meanwhile(path, compactions))
+    opened: list[int] = []
+
+    def open_before_a_compaction(location: Path) -> DeltaTable:
+        table = DeltaTable(str(location))
+        opened.append(table.version())
+        if len(opened) == 1:
+            DeltaTable(str(location)).optimize.compact()
+        return table
+
+    monkeypatch.setattr(replay_plan, "open_table", open_before_a_compaction)
     assert take_out(path, (("t", 0, 1),)) == 1
-    assert compactions == [path]
+    assert opened == [3, 4]
     assert sorted(read_table(path, ["offset"]).column("offset").to_pylist()) == [0, 2, 3]
+
+
+def test_only_files_with_an_offset_of_the_range_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "t_dead"
+    for offset in range(4):
+        row = pa.table({"topic": ["t"], "partition": [0], "offset": [offset], "value": [b"v"]})
+        write_deltalake(str(path), row, mode="append")
+    assert take_out(path, (("t", 0, 1),)) == 1
+    history = DeltaTable(str(path)).history(1)[0]
+    assert (history["operationMetrics"]["num_target_files_scanned"], history["operation"]) == (1, "MERGE")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from signalbox.pipeline.rejected.listing import RejectedRecords
 from signalbox.pipeline.rejected.replay_plan import Position, positions_of
 
 
@@ -47,15 +48,20 @@ def read_mended(path: Path) -> dict[Position, bytes | None]:
     return mended
 
 
-def with_mended(rejected: pa.Table, mended: Mapping[Position, bytes | None]) -> pa.Table:
-    """The records with the mended values in place of theirs. Raises MendedValueError naming a record that is not
-    among the rejected ones."""
-    positions = positions_of(rejected)
-    unknown = sorted(set(mended) - set(positions))
+def unknown_positions(mended: Mapping[Position, bytes | None], rejected: RejectedRecords) -> list[Position]:
+    """The positions of mended values at which there is no rejected record, in order."""
+    unknown = set(mended)
     if unknown:
-        topic, partition, offset = unknown[0]
-        raise MendedValueError(f"topic {topic}, partition {partition}, offset {offset} is no rejected record")
-    values = rejected.column("value").to_pylist()
-    changed = [mended.get(position, value) for position, value in zip(positions, values)]
-    index = rejected.schema.get_field_index("value")
-    return rejected.set_column(index, "value", pa.array(changed, rejected.schema.field("value").type))
+        for part in rejected.positions():
+            unknown.difference_update(positions_of(part))
+    return sorted(unknown)
+
+
+def with_mended(records: pa.Table, mended: Mapping[Position, bytes | None]) -> pa.Table:
+    """The records with the mended values in place of theirs."""
+    positions = positions_of(records)
+    if mended.keys().isdisjoint(positions):
+        return records
+    changed = [mended.get(position, value.as_py()) for position, value in zip(positions, records.column("value"))]
+    index = records.schema.get_field_index("value")
+    return records.set_column(index, "value", pa.array(changed, records.schema.field("value").type))

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from deltalake import write_deltalake
 
 from signalbox.common.durable_file import replace_durably
 from signalbox.pipeline.object_store.location import TableLocation
-from signalbox.pipeline.object_store.open_table import file_system, open_table, store_faults
-from signalbox.pipeline.sinks.commit_retry import ALONE, repeated_on_conflict
+from signalbox.pipeline.object_store.open_table import open_table, store_faults
+from signalbox.pipeline.rejected.listing import POSITION
+from signalbox.pipeline.sinks.commit_retry import repeated_on_conflict
 from signalbox.pipeline.table_state import read_state_file
 
 _FILE = "replay.json"
@@ -53,22 +53,22 @@ def drop_plan(folder: Path) -> None:
     (folder / _FILE).unlink(missing_ok=True)
 
 
-def positions_of(table: pa.Table) -> tuple[Position, ...]:
+def positions_of(table: pa.Table | pa.RecordBatch) -> tuple[Position, ...]:
     """The positions of records."""
-    return tuple(zip(*(table.column(name).to_pylist() for name in ("topic", "partition", "offset"))))
+    return tuple(zip(*(table.column(name).to_pylist() for name in POSITION)))
 
 
 @repeated_on_conflict
 def take_out(path: TableLocation, positions: tuple[Position, ...]) -> int:
     """Removes the records at these positions from the table of rejected records, in one commit, and returns how many
-    they were; 0 and no commit if none of them is there."""
-    gone = set(positions)
-    table = open_table(path)
+    they were; 0 and no commit if none of them is there. Files without such a record are not rewritten."""
+    gone = pa.Table.from_arrays([pa.array(column) for column in zip(*positions)], names=list(POSITION))
+    merge = open_table(path).merge(
+        gone,
+        " AND ".join(f"t.{name} = s.{name}" for name in POSITION),
+        source_alias="s",
+        target_alias="t",
+        streamed_exec=False,  # the offsets of `gone` are known, so that files without them are not read
+    )
     with store_faults(path):
-        rejected = table.to_pyarrow_dataset(filesystem=file_system(path)).to_table()
-    kept = [position not in gone for position in positions_of(rejected)]
-    remaining = rejected.filter(pa.array(kept, pa.bool_()))
-    if remaining.num_rows < rejected.num_rows:
-        with store_faults(path):
-            write_deltalake(table, remaining, mode="overwrite", commit_properties=ALONE)
-    return int(rejected.num_rows - remaining.num_rows)
+        return int(merge.when_matched_delete().execute()["num_target_rows_deleted"])

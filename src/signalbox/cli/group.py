@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from signalbox.cli.connect import ask_with, report, say, show, tell
-from signalbox.cli.groups.group_lag import lag
+from signalbox.cli.connect import ask, ask_with, report, say, show, tell
+from signalbox.cli.groups.group_lag import describe_listed, lag
 from signalbox.cli.groups.reset_offsets import reset_offsets
 from signalbox.cli.shell.listing import Listing
 from signalbox.cli.shell.shared_options import shared
@@ -26,7 +26,9 @@ def list_groups() -> None:
 @app.command("describe", epilog="Example: signalbox group describe readers --json")
 def describe(group_id: str) -> None:
     """Describe state, coordinator and members of a group."""
-    group = ask_with(GroupAdmin, lambda admin: admin.describe_group(group_id))
+    group = ask(lambda admin: describe_listed(admin, group_id))
+    if group.coordinator_id < 0:
+        typer.echo(f"{group_id} has the protocol `{group.protocol_type}`: its members are not shown", err=True)
     table = Listing("member", "instance", "client id", "host")
     for member in group.members:
         table.add(member.member_id, member.group_instance_id, member.client_id, member.client_host)

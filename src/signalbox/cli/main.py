@@ -6,6 +6,7 @@ instead of a file, a full disk, permissions) ends any command with one line, too
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from collections.abc import Sequence
@@ -82,7 +83,9 @@ def options(context: typer.Context) -> None:
 
 def run() -> Any:
     """Entry point of the console script."""
-    gc.set_threshold(50_000)  # imports make many objects that stay: searching them for garbage costs time
+    # Imports make many objects that stay: searching them for garbage costs time, and so does a search at the end.
+    gc.set_threshold(50_000)
+    atexit.register(gc.freeze)
     reject_invalid_utf8(sys.argv[1:])
     app()
 

@@ -69,8 +69,6 @@ EndingOffsets = Annotated[
 ]
 EndingTimestamp = Annotated[str | None, typer.Option(metavar="TIME", help="End before the first record of this time.")]
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")]
-
 
 @app.command("tables")
 def tables(
@@ -95,7 +93,6 @@ def tables(
     ending_offsets: EndingOffsets = None,
     ending_timestamp: EndingTimestamp = None,
     fail_on_data_loss: FailOnDataLoss = True,
-    as_json: AsJson = False,
     upsert: Upsert = False,
     partition_by: PartitionBy = None,
     watermark: Watermark = None,
@@ -141,7 +138,7 @@ def tables(
         ending=position_of("ending", ending_offsets, ending_timestamp),
         fail_on_data_loss=fail_on_data_loss,
     )
-    _write_tables(options, selection, as_json=as_json, metrics_port=metrics_port)
+    _write_tables(options, selection, metrics_port)
 
 
 def _selection(names: list[str], pattern: str | None, table: str | None) -> commands.TopicSelection:
@@ -155,11 +152,11 @@ def _selection(names: list[str], pattern: str | None, table: str | None) -> comm
 
 
 def _write_tables(
-    options: commands.TablesOptions, selection: commands.TopicSelection, *, as_json: bool, metrics_port: int | None
+    options: commands.TablesOptions, selection: commands.TopicSelection, metrics_port: int | None
 ) -> None:
     reject_unreachable(options)
     try:
-        with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
+        with reported_run(as_json=shared().as_json, metrics_port=metrics_port) as report:
             if selection.is_one:
                 one = commands.run_tables(options, listener=report.listener, say=report.say)
                 result, failed = one.as_json(), {}
@@ -168,7 +165,7 @@ def _write_tables(
                 result, failed = several.as_json(), several.failed
     except (commands.OptionError, RuntimeError) as error:
         fail_run(error)
-    if as_json:
+    if shared().as_json:
         print(json.dumps(result))
     if failed:
         fail(f"{len(failed)} of the topics failed: {', '.join(failed)}")
@@ -193,7 +190,6 @@ def backfill(
     ending_offsets: EndingOffsets = None,
     ending_timestamp: EndingTimestamp = None,
     fail_on_data_loss: FailOnDataLoss = True,
-    as_json: AsJson = False,
     schema_registry: formats.SchemaRegistry = None,
     registry_config: formats.RegistryConfig = None,
 ) -> None:
@@ -214,11 +210,11 @@ def backfill(
     )
     reject_unreachable(options)
     try:
-        with reported_run(as_json=as_json, metrics_port=metrics_port) as report:
+        with reported_run(as_json=shared().as_json, metrics_port=metrics_port) as report:
             result = commands.run_backfill(options, listener=report.listener, say=report.say)
     except (commands.OptionError, RuntimeError) as error:
         fail_run(error)
-    if as_json:
+    if shared().as_json:
         print(json.dumps(result.as_json()))
     if not result.complete:
         raise typer.Exit(1)
@@ -250,8 +246,9 @@ def audit(
 ) -> None:
     """Write the audit trail to tables: events, roll-ups, and a check for missing sequence numbers.
 
-    Ends with status 2 when the audit trail is not complete.
+    --json prints the figures of the report, as --figures does. Ends with status 2 when the audit trail is not complete.
     """
+    figures = figures or shared().as_json
     options = commands.AuditOptions(
         bootstrap_servers=shared().bootstrap,
         client_options=client_properties(),
@@ -320,9 +317,12 @@ def jars(
 ) -> None:
     """Fetch the pinned jars by Maven coordinates and check their hashes."""
     try:
-        fetched = commands.fetch_jars(directory, say=_say_apart if as_list else _say)
+        fetched = commands.fetch_jars(directory, say=_say_apart if as_list or shared().as_json else _say)
     except RuntimeError as error:
         fail(str(error))
+        return
+    if shared().as_json:
+        print(json.dumps([str(jar) for jar in fetched]))
         return
     if as_list:
         print(",".join(str(jar) for jar in fetched))

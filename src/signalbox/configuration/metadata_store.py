@@ -42,7 +42,7 @@ def check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
         return [ConfigFault("signalbox.metadata.store", "", "is missing", remedy)]
     if setting.startswith(_ZOOKEEPER):
         if find_spec("kazoo") is None:
-            remedy = "Install signalbox-broker with its extra zookeeper, or pip install kazoo"
+            remedy = "Run pip install kazoo, or install the wheel with its extra [zookeeper] (README, Install)"
             return [ConfigFault(key, setting, "needs the Python package kazoo, which is not installed", remedy)]
         return list(_zookeeper_faults(key, setting.removeprefix(_ZOOKEEPER), values))
     if not setting.startswith(_SQLITE) or setting == _SQLITE:

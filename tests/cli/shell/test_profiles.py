@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
@@ -70,7 +71,9 @@ def test_a_named_profile_counts_before_the_environment(file: Path, monkeypatch: 
     assert used() == ("e:1", "e.properties")
 
 
-def test_the_default_counts_only_if_nothing_else_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_counts_only_if_nothing_else_is_named(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Else the login of a profile would go to an address that the profile does not have."""
     assert used() == ("127.0.0.1:1", None)
     monkeypatch.setenv(PROFILE, "staging")
@@ -78,6 +81,11 @@ def test_the_default_counts_only_if_nothing_else_is_named(file: Path, monkeypatc
     assert used(bootstrap_server="a:1") == ("a:1", None)
     assert used(command_config="f") == (DEFAULT_BOOTSTRAP, "f")
     monkeypatch.setenv(BOOTSTRAP, "e:1")
+    assert used(bootstrap_server="a:1") == ("a:1", None)
+    with pytest.raises(typer.Exit):
+        used()
+    assert "SIGNALBOX_PROFILE and SIGNALBOX_BOOTSTRAP both name a cluster" in capsys.readouterr().err
+    monkeypatch.delenv(PROFILE)
     assert used() == ("e:1", None)
 
 

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import typer
+from deltalake import write_deltalake
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
@@ -105,6 +107,16 @@ def test_an_option_without_effect_is_rejected(arguments: list[str], option: str)
     result = CliRunner().invoke(app, arguments)
     [command] = {*arguments} & {"check", "profiles", "down", "completion"}
     assert (result.exit_code, result.stderr) == (2, f"`{command}` has no option {option}\n")
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_json_before_and_after_the_commands_of_the_pipeline(place: int, tmp_path: Path) -> None:
+    rejected = pa.table({"topic": ["t"], "partition": [0], "offset": [1], "reason": ["r"]})
+    write_deltalake(str(tmp_path / "t_dead"), rejected)
+    arguments = ["pipeline", "rejected", "list", "t", "--warehouse", str(tmp_path)]
+    arguments.insert(place, "--json")
+    result = CliRunner().invoke(app, arguments)
+    assert json.loads(result.stdout)[0]["reason"] == "r", result.output
 
 
 def test_json_everywhere(run: Any) -> None:

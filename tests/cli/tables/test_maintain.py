@@ -10,21 +10,18 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-import typer
 from deltalake import write_deltalake
 from typer.testing import CliRunner
 
-from signalbox.cli.tables.maintain import maintain
+from signalbox.cli.main import app
 
 pytestmark = pytest.mark.spec("P8")
-app = typer.Typer()
-app.command()(maintain)
 
 
 def test_a_table_is_maintained_and_the_result_is_json(tmp_path: Path) -> None:
     for number in range(3):
         write_deltalake(str(tmp_path / "t"), pa.table({"n": [number]}), mode="append")
-    result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path), "--json"])
+    result = CliRunner().invoke(app, ["pipeline", "maintain", "t", "--warehouse", str(tmp_path), "--json"])
     assert result.exit_code == 0
     (table,) = json.loads(result.stdout)
     assert (table["table"], table["files_before"], table["files_after"]) == ("t", 3, 1)
@@ -32,17 +29,21 @@ def test_a_table_is_maintained_and_the_result_is_json(tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_not_there_is_one_line_and_status_1(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path)])
+    result = CliRunner().invoke(app, ["pipeline", "maintain", "t", "--warehouse", str(tmp_path)])
     assert (result.exit_code, result.stdout) == (1, "")
     assert "there is no table t in" in result.stderr
 
 
 def test_columns_to_cluster_by_are_passed_on(tmp_path: Path) -> None:
     write_deltalake(str(tmp_path / "t"), pa.table({"n": [2, 1], "m": [1, 2]}))
-    result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path), "--cluster-by", "n, m"])
+    result = CliRunner().invoke(
+        app, ["pipeline", "maintain", "t", "--warehouse", str(tmp_path), "--cluster-by", "n, m"]
+    )
     assert result.exit_code == 0, result.stderr
     assert "t: 1 files became 1" in result.stdout
-    result = CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path), "--cluster-by", "none"])
+    result = CliRunner().invoke(
+        app, ["pipeline", "maintain", "t", "--warehouse", str(tmp_path), "--cluster-by", "none"]
+    )
     assert (result.exit_code, result.stdout) == (2, "")
     assert "cluster by none: the table has no such column, but n, m" in result.stderr
 
@@ -52,7 +53,7 @@ def test_a_repeated_maintenance_goes_on_after_a_conflict(tmp_path: Path) -> None
         write_deltalake(str(tmp_path / "t"), pa.table({"n": [number]}), mode="append")
     blocked = tmp_path / "t" / "_delta_log" / f"{3:020d}.json"
     blocked.mkdir()  # no commit gets this version
-    assert CliRunner().invoke(app, ["t", "--warehouse", str(tmp_path)]).exit_code == 1
+    assert CliRunner().invoke(app, ["pipeline", "maintain", "t", "--warehouse", str(tmp_path)]).exit_code == 1
     code = "from signalbox.cli.main import run; run()"
     command = [sys.executable, "-c", code, "pipeline", "maintain", "t", "--warehouse", str(tmp_path), "--json"]
     with subprocess.Popen(

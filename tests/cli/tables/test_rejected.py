@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from signalbox.cli.tables import rejected
+from signalbox.cli.main import app
 from signalbox.pipeline import commands
 from signalbox.pipeline.formats.format_options import FormatOptions
 from signalbox.pipeline.rejected.replay import ReplayResult
@@ -19,7 +19,7 @@ COUNT = {"reason": "not_json", "records": 1200, "topic": "t", "partition": 1, "o
 
 
 def run(*arguments: str) -> Any:
-    return CliRunner().invoke(rejected.app, arguments)
+    return CliRunner().invoke(app, ["pipeline", "rejected", *arguments])
 
 
 def test_reasons_as_a_table_and_as_json(monkeypatch: pytest.MonkeyPatch) -> None:

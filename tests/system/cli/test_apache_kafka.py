@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer
 from typer.testing import CliRunner, Result
 
 from signalbox.cli.main import app
@@ -72,6 +73,23 @@ def test_lag_and_new_offsets(run: Run, topic: str) -> None:
     assert {row["lag"] for row in document(run("group", "lag", "others", "--json"))} == {5}
     assert "group never-seen does not exist" in run("group", "lag", "never-seen", code=1).stderr
     assert {"readers", "others"} <= {row["group"] for row in document(run("group", "list", "--json"))}
+
+
+def test_a_group_of_another_protocol_is_shown_without_its_members(kafka: ApacheCluster, run: Run, topic: str) -> None:
+    """KIP-848, which DescribeGroups does not know."""
+    settings = {"bootstrap.servers": kafka.entry("CLIENT"), "group.id": "newer", "group.protocol": "consumer"}
+    consumer = Consumer(settings)
+    consumer.subscribe([topic])
+    until(lambda: consumer.poll(0.1) is None and bool(consumer.assignment()), "an assignment")
+    described = run("group", "describe", "newer")
+    assert "newer has the protocol `consumer`: its members are not shown" in described.stderr
+    assert document(run("group", "lag", "newer", "--json")) == []
+    assert "readers" in run("group", "lag").stdout
+    assert (
+        "offsets can be reset when it has no members"
+        in run("group", "reset-offsets", "newer", "-t", topic, "--to-earliest", code=1).output
+    )
+    consumer.close()
 
 
 def test_quotas(run: Run) -> None:

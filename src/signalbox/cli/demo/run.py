@@ -34,7 +34,8 @@ def demo(
     A cluster, real clients, misroutes and a killed controller, Spark tables, a report.
     """
     if missing := _missing_packages():
-        fail(f"the demo needs the Python packages {missing}: install signalbox-broker with its extra [demo]", code=2)
+        remedy = "install the wheel with its extra [demo] (README, Install)"
+        fail(f"the demo needs the Python packages {missing}: {remedy}", code=2)
     shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)

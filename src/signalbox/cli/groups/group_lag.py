@@ -61,9 +61,7 @@ async def lags_of(admin: AdminClient, group: str) -> list[PartitionLag]:
     from signalbox.client.admin_apis.offset_admin import LATEST
 
     committed = await admin.committed_offsets(group)
-    described = await describe_existing(admin, group)
-    if described is None and not committed:
-        raise rejection_of(Error.GROUP_ID_NOT_FOUND, f"group {group} does not exist")
+    described = await (describe_existing if committed else describe_listed)(admin, group)
     members = described.members if described is not None else []
     owners = {partition: member for member in members for partition in _assigned(member)}
     partitions = sorted({*committed, *owners})
@@ -81,14 +79,24 @@ async def lags_of(admin: AdminClient, group: str) -> list[PartitionLag]:
 
 
 async def describe_existing(admin: AdminClient, group: str) -> GroupDescription | None:
-    """The group, None if it does not exist. Before Kafka 4.1 such a group was described as Dead."""
+    """The group, None if it does not exist. Before Kafka 4.1 such a group was described as Dead. A group of another
+    protocol than the classic one (KIP-848 and later, at Apache Kafka) has no members here: it is listed only."""
     try:
         described = await admin.describe_group(group)
     except KafkaError as rejection:
-        if rejection.error is Error.GROUP_ID_NOT_FOUND:
-            return None
-        raise
+        if rejection.error is not Error.GROUP_ID_NOT_FOUND:
+            raise
+        listed = [each for each in await admin.list_groups() if each.group_id == group]
+        return GroupDescription(group, listed[0].state, listed[0].type, "", -1, []) if listed else None
     return None if described.state == _DEAD else described
+
+
+async def describe_listed(admin: AdminClient, group: str) -> GroupDescription:
+    """As `describe_existing`; KafkaError if the group does not exist."""
+    described = await describe_existing(admin, group)
+    if described is None:
+        raise rejection_of(Error.GROUP_ID_NOT_FOUND, f"group {group} does not exist")
+    return described
 
 
 async def existing(admin: AdminClient, partitions: list[TopicPartition]) -> list[TopicPartition]:

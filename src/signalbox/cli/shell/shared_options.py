@@ -54,20 +54,19 @@ class SharedOptions:
 
     def used_profile(self) -> Profile | None:
         """The profile that the command line names. Else the default one, but only if neither the command line nor the
-        environment names an address or a file: the login of one cluster must not go to another. A wrong profile ends
-        the command."""
-        from signalbox.cli.shell.profiles import ProfileError, default_profile, profile_of
+        environment names an address or a file: the login of one cluster must not go to another. A wrong profile, or an
+        environment that names a profile beside an address or a file, ends the command."""
+        from signalbox.cli.shell.profiles import PROFILE, ProfileError, default_profile, profile_of
 
         try:
             if self.profile is not None:
                 return profile_of(self.profile)
-            named = (
-                self.bootstrap_server,
-                self.command_config,
-                os.environ.get(BOOTSTRAP),
-                os.environ.get(COMMAND_CONFIG),
-            )
-            return default_profile() if all(value is None for value in named) else None
+            if self.bootstrap_server is not None or self.command_config is not None:
+                return None
+            named = [name for name in (BOOTSTRAP, COMMAND_CONFIG) if os.environ.get(name) is not None]
+            if named and os.environ.get(PROFILE):
+                raise ProfileError(f"{PROFILE} and {named[0]} both name a cluster: unset one of them")
+            return None if named else default_profile()
         except ProfileError as error:
             from signalbox.cli.connect import fail
 

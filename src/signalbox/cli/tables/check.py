@@ -9,6 +9,7 @@ import typer
 
 from signalbox.cli.connect import console, fail
 from signalbox.cli.pipeline_runs.run_options import CheckpointLocation, Warehouse
+from signalbox.cli.shell.shared_options import shared
 from signalbox.pipeline import commands
 from signalbox.pipeline.object_store.location import location_of
 
@@ -17,7 +18,6 @@ def check(
     name: Annotated[str, typer.Argument(help="The table's name.")],
     warehouse: Warehouse,
     checkpoint_location: CheckpointLocation = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Check that no record is in a table twice, by partition and offset; Kafka is not asked, and no Java is needed.
 
@@ -27,7 +27,7 @@ def check(
         result = commands.check_table(location_of(warehouse), name, checkpoint_location)
     except RuntimeError as error:
         fail(str(error))
-    if as_json:
+    if shared().as_json:
         print(json.dumps(result))
     else:
         lines = [

@@ -11,6 +11,7 @@ import typer
 
 from signalbox.cli.connect import console, fail
 from signalbox.cli.pipeline_runs.run_options import Warehouse, fail_run
+from signalbox.cli.shell.shared_options import shared
 from signalbox.pipeline import commands
 from signalbox.pipeline.object_store.location import location_of
 
@@ -29,12 +30,11 @@ def maintain(
     every: Annotated[
         float | None, typer.Option(min=1, help="Repeat with this interval in seconds; default: once.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")] = False,
 ) -> None:
     """Compact a table's small files, delete old files, write a checkpoint of its log; pipelines may run meanwhile."""
 
     def say(line: str) -> None:
-        if as_json:
+        if shared().as_json:
             print(line, file=sys.stderr, flush=True)
         else:
             console.print(line, markup=False, highlight=False)
@@ -51,7 +51,7 @@ def maintain(
         except (commands.OptionError, RuntimeError) as error:
             fail_run(error)
         else:
-            if as_json:
+            if shared().as_json:
                 print(json.dumps([table.as_json() for table in tables]), flush=True)
         if every is None:
             return

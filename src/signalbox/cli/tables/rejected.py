@@ -28,14 +28,13 @@ from signalbox.pipeline.options import DEFAULT_MASTER, DEFAULT_MEMORY
 app = typer.Typer(help="Records that could not become rows: list, show and replay them.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The table's name.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list")
-def list_reasons(name: Name, warehouse: Warehouse, as_json: AsJson = False) -> None:
+def list_reasons(name: Name, warehouse: Warehouse) -> None:
     """Count the rejected records of a table by reason."""
     reasons = _result(lambda: commands.list_rejected(location_of(warehouse), name))
-    if as_json:
+    if shared().as_json:
         print(json.dumps(reasons))
         return
     table = Table("reason", "records", "first record")
@@ -54,8 +53,12 @@ def show(
     offset: Annotated[int | None, typer.Option(min=0, help="Only this offset.")] = None,
 ) -> None:
     """Print rejected records with their bytes, one JSON object a line: as text, or in base64 if they are no UTF-8."""
-    for row in _result(lambda: commands.show_rejected(location_of(warehouse), name, limit, partition, offset)):
-        print(json.dumps(row, ensure_ascii=False))
+
+    def print_records() -> None:
+        for row in commands.show_rejected(location_of(warehouse), name, limit, partition, offset):
+            print(json.dumps(row, ensure_ascii=False))
+
+    _result(print_records)
 
 
 @app.command("replay")
@@ -75,7 +78,6 @@ def replay(
     key_schema: formats.KeySchema = None,
     schema_registry: formats.SchemaRegistry = None,
     registry_config: formats.RegistryConfig = None,
-    as_json: AsJson = False,
 ) -> None:
     """Decode the rejected records again; those that are good now become rows, exactly once."""
     options = commands.TablesOptions(
@@ -91,6 +93,8 @@ def replay(
         spark_options=spark_options(conf, ui=False),
         formats=formats.begun_formats(schema_registry, registry_config, value_schema, key_schema),
     )
+
+    as_json = shared().as_json
 
     def say(line: str) -> None:
         print(line, file=sys.stderr if as_json else sys.stdout, flush=True)

@@ -31,6 +31,7 @@ class Fault(StrEnum):
     TLS_MISSING = "tls-missing"  # the client uses TLS, the port does not
     TLS_HANDSHAKE = "tls-handshake"
     CERTIFICATE_UNTRUSTED = "certificate-untrusted"
+    CERTIFICATE_EXPIRED = "certificate-expired"  # or not valid yet
     CERTIFICATE_NAME = "certificate-name"
     CLIENT_CERTIFICATE = "client-certificate"  # the port wants a certificate of the client, or another one
     SASL_EXPECTED = "sasl-expected"

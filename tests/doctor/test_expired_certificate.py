@@ -14,6 +14,7 @@ from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ClientFailure
 from signalbox.doctor.checks.all_checks import find
 from signalbox.doctor.observations import Examination
+from signalbox.doctor.prober.certificate_reader import CONTENTS_UNREAD
 from signalbox.security.tls.contexts import server_context
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.doctor.loopback import examined
@@ -48,6 +49,7 @@ def test_the_doctor_says_so_and_nothing_else(identity: Identity, why: str, tmp_p
     (finding,) = find(examination)
     assert (finding.code, finding.key) == ("CERTIFICATE_EXPIRED", "ssl.keystore.location")
     assert " is valid from 20" in finding.text
+    assert CONTENTS_UNREAD not in examination.listeners[0].view.skipped
     (connection,) = examination.listeners[0].seeds[0].connections
     assert why in connection.text
 
@@ -57,9 +59,11 @@ def test_without_the_package_that_reads_the_dates_too(
     identity: Identity, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cryptography", None)
-    (finding,) = find(examine_one(identity, tmp_path))
+    examination = examine_one(identity, tmp_path)
+    (finding,) = find(examination)
     assert (finding.code, finding.key) == ("CERTIFICATE_EXPIRED", "ssl.keystore.location")
     assert why in finding.text
+    assert examination.listeners[0].view.skipped == (CONTENTS_UNREAD,)
 
 
 @both

@@ -21,7 +21,12 @@ from signalbox.client.failures import ClientFailure, Misrouted
 from signalbox.client.route_probe.identity import Identified, confirms, identify
 from signalbox.common.ids import Grade
 from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault
-from signalbox.doctor.prober.certificate_reader import any_certificate_context, read_certificate
+from signalbox.doctor.prober.certificate_reader import (
+    CONTENTS_UNREAD,
+    any_certificate_context,
+    read_certificate,
+    reads_contents,
+)
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
 from signalbox.doctor.prober.fault_of import fault_of, problem_of
 from signalbox.doctor.prober.resolver import Lookup, LookupNotBegun, Resolver, Unresolved
@@ -157,7 +162,10 @@ class AddressProber:
         context = self._listener.certificates
         if context is None or row.fault in _WITHOUT_TLS:
             return None
-        return await self._read_certificate(address, ip, context)
+        certificate = await self._read_certificate(address, ip, context)
+        if certificate is not None and not reads_contents():
+            self.skipped.append(CONTENTS_UNREAD)
+        return certificate
 
     async def _read_certificate(self, address: Address, ip: str, context: ssl.SSLContext) -> Certificate | None:
         try:

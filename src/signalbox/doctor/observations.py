@@ -133,7 +133,8 @@ class EndpointObservation:
 class ClusterView:
     """The cluster as one listener shows it. `brokers`: addresses by node id. `without_listener`: partitions whose
     leader has no such listener (error 72), `topic-partition`. `endpoints`: every other response with an address.
-    `skipped`: checks that could not be made, with the reason."""
+    `skipped`: checks that could not be made, with the reason; `unknown`: those of them without which the doctor cannot
+    tell whether all is right."""
 
     cluster_id: str = ""
     brokers: dict[str, str] = field(default_factory=dict)
@@ -141,6 +142,7 @@ class ClusterView:
     without_listener: tuple[str, ...] = ()
     endpoints: tuple[EndpointObservation, ...] = ()
     skipped: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     advertised_count: int = 0
 
 

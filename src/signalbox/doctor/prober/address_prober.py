@@ -29,6 +29,7 @@ from signalbox.doctor.prober.certificate_reader import (
 )
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
 from signalbox.doctor.prober.fault_of import fault_of, problem_of
+from signalbox.doctor.prober.left_out import LeftOut
 from signalbox.doctor.prober.resolver import Lookup, LookupNotBegun, Resolver, Unresolved
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
@@ -86,7 +87,7 @@ class AddressProber:
     """Probes the addresses of one listener. `skipped`: what was left out, with the reason."""
 
     def __init__(self, listener: ExaminedListener, run: Run) -> None:
-        self.skipped: list[str] = []
+        self.skipped: list[LeftOut] = []
         self._listener = listener
         self._run = run
         self._clean = listener.cleaner.clean
@@ -133,7 +134,7 @@ class AddressProber:
 
     def _cut(self, rows: list[Item], limit: int, what: str) -> list[Item]:
         if len(rows) > limit:
-            self.skipped.append(f"{what}: only the first {limit} of {len(rows)}")
+            self.skipped.append(LeftOut(f"{what}: only the first {limit} of {len(rows)}"))
         return rows[:limit]
 
     async def _probe_ip(
@@ -164,7 +165,7 @@ class AddressProber:
             return None
         certificate = await self._read_certificate(address, ip, context)
         if certificate is not None and not reads_contents():
-            self.skipped.append(CONTENTS_UNREAD)
+            self.skipped.append(LeftOut(CONTENTS_UNREAD, unknown=False))  # what is left unknown is a notice
         return certificate
 
     async def _read_certificate(self, address: Address, ip: str, context: ssl.SSLContext) -> Certificate | None:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from signalbox.client.connection.connection import connect
 from signalbox.client.connection.node import Address, Identity
+from signalbox.client.failures import Misrouted
 from signalbox.doctor.observations import (
     AddressObservation,
     ClusterView,
@@ -150,7 +151,9 @@ class _Examiner:
                     connection.close("the probe is over")
         except Exception as failure:  # ClientFailure, TimeoutError, or a response that no code expects
             problem = problem_of(failure) or "no response in time"
-            return [], [LeftOut(f"node {row.node_id}: {self._listener.cleaner.clean(problem)}")]
+            # That several nodes respond at this address is a finding already.
+            known = isinstance(failure, Misrouted) and row.answering != (row.node_id,)
+            return [], [LeftOut(f"node {row.node_id}: {self._listener.cleaner.clean(problem)}", unknown=not known)]
 
 
 async def _done(row: AddressObservation) -> AddressObservation:

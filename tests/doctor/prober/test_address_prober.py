@@ -8,10 +8,9 @@ import pytest
 
 from signalbox.client.connection.node import Address, Identity
 from signalbox.common.ids import Grade
-from signalbox.doctor.observations import AddressObservation, Fault
+from signalbox.doctor.observations import AddressObservation, Fault, LeftOut
 from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
-from signalbox.doctor.prober.left_out import LeftOut
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsResponse

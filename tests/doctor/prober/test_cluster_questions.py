@@ -9,9 +9,8 @@ import pytest
 from signalbox.client.connection.connection import connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address
-from signalbox.doctor.observations import ClusterView, EndpointObservation
+from signalbox.doctor.observations import ClusterView, EndpointObservation, LeftOut
 from signalbox.doctor.prober.cluster_questions import Cluster, read_cluster, read_endpoints, with_endpoints
-from signalbox.doctor.prober.left_out import LeftOut
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.fetch import FetchResponse
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorResponse

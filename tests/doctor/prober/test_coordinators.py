@@ -11,9 +11,8 @@ import pytest
 from signalbox.client.connection.connection import connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address
-from signalbox.doctor.observations import EndpointObservation
+from signalbox.doctor.observations import EndpointObservation, LeftOut
 from signalbox.doctor.prober.coordinators import CoordinatorKeys, read_coordinators
-from signalbox.doctor.prober.left_out import LeftOut
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorResponse

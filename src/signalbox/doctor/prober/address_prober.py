@@ -20,7 +20,7 @@ from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import ClientFailure, Misrouted
 from signalbox.client.route_probe.identity import Identified, confirms, identify
 from signalbox.common.ids import Grade
-from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault
+from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault, LeftOut
 from signalbox.doctor.prober.certificate_reader import (
     CONTENTS_UNREAD,
     any_certificate_context,
@@ -29,7 +29,6 @@ from signalbox.doctor.prober.certificate_reader import (
 )
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
 from signalbox.doctor.prober.fault_of import fault_of, problem_of
-from signalbox.doctor.prober.left_out import LeftOut
 from signalbox.doctor.prober.resolver import Lookup, LookupNotBegun, Resolver, Unresolved
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest

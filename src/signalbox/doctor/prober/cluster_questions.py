@@ -12,9 +12,8 @@ from typing import Any
 
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Address
-from signalbox.doctor.observations import ClusterView, EndpointObservation
+from signalbox.doctor.observations import ClusterView, EndpointObservation, LeftOut
 from signalbox.doctor.prober.coordinators import CoordinatorKeys, read_coordinators
-from signalbox.doctor.prober.left_out import LeftOut, with_left_out
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
@@ -153,7 +152,7 @@ def with_endpoints(view: ClusterView, endpoints: list[EndpointObservation], skip
         reason = f"{_MAX_ALL_ENDPOINTS} of {len(once)} addresses in other responses were compared"
         skipped = [*skipped, LeftOut(reason)]
     rows = tuple(once.values())[:_MAX_ALL_ENDPOINTS]
-    return with_left_out(replace(view, endpoints=rows), skipped)
+    return replace(view, endpoints=rows).with_left_out(skipped)
 
 
 def _text(host: str, port: int) -> str:

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Address
 from signalbox.client.failures import VersionUnsupported
-from signalbox.doctor.observations import EndpointObservation
-from signalbox.doctor.prober.left_out import LeftOut
+from signalbox.doctor.observations import EndpointObservation, LeftOut
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.metadata import MetadataRequest

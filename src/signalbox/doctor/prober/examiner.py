@@ -19,6 +19,7 @@ from signalbox.doctor.observations import (
     ClusterView,
     EndpointObservation,
     Examination,
+    LeftOut,
     ListenerObservation,
 )
 from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
@@ -26,7 +27,6 @@ from signalbox.doctor.prober.cluster_questions import Cluster, read_cluster, rea
 from signalbox.doctor.prober.coordinators import CoordinatorKeys
 from signalbox.doctor.prober.examined_listener import METADATA_FRAME_BYTES, ExaminedListener, Limits
 from signalbox.doctor.prober.fault_of import problem_of
-from signalbox.doctor.prober.left_out import LeftOut, with_left_out
 from signalbox.doctor.prober.resolver import Lookup, look_up
 
 
@@ -66,7 +66,7 @@ class _Examiner:
         cluster = await self._read_cluster(first)
         addresses = await asyncio.gather(*self._probes(dict(zip(seeds, first, strict=True)), cluster))
         view = await self._with_endpoints(cluster, addresses) if cluster is not None else ClusterView()
-        view = with_left_out(view, self._prober.skipped)
+        view = view.with_left_out(self._prober.skipped)
         return ListenerObservation(
             bootstrap=self._listener.text,
             protocol=self._listener.protocol,

@@ -33,8 +33,11 @@ def coordinator_of(cluster: KafkaCluster, key: str, kind: int) -> int | None:
 def test_coordinators_of_named_groups_and_transactional_ids(own_kafka_cluster: KafkaCluster) -> None:
     named = ("--group", "payments", "--transactional-id", "tx")
     before = doctor(own_kafka_cluster, *named)
-    assert before.exit_code == 0, before.output
+    assert before.exit_code == 2, "it was asked for by name"
     assert "not checked: FindCoordinator: the topic __consumer_offsets does not exist" in before.stdout
+    assert "unknown: NOT_CHECKED: " in before.stdout
+    unasked = doctor(own_kafka_cluster)
+    assert unasked.exit_code == 0, unasked.output
     nodes = [
         until(lambda key=key, kind=kind: coordinator_of(own_kafka_cluster, key, kind))  # type: ignore[misc]
         for key, kind in (("payments", GROUP), ("tx", TRANSACTION))

@@ -67,8 +67,8 @@ both = pytest.mark.parametrize("dial", [on_asyncio, in_the_data_loop])
             AUTHORITY.identity("broker", hosts=["elsewhere"]),
             "Hostname mismatch, certificate is not valid for 'localhost' (ssl.endpoint.identification.algorithm)",
         ),
-        (AUTHORITY.expired("broker"), "certificate has expired (ssl.truststore.*)"),
-        (AUTHORITY.not_yet_valid("broker"), "certificate is not yet valid (ssl.truststore.*)"),
+        (AUTHORITY.expired("broker"), "certificate has expired (ssl.keystore.* of the peer)"),
+        (AUTHORITY.not_yet_valid("broker"), "certificate is not yet valid (ssl.keystore.* of the peer)"),
         (Authority("unknown-ca").identity("broker"), "unable to get local issuer certificate (ssl.truststore.*)"),
     ],
 )

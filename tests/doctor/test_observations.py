@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.doctor.observations import AddressObservation, Fault
+from signalbox.doctor.observations import AddressObservation, ClusterView, Fault, LeftOut
 from tests.doctor.samples import advertised, connection, failed, listener, seed
 
 pytestmark = pytest.mark.spec("R8")
@@ -21,3 +21,9 @@ def test_a_listener_knows_bootstrap_servers_and_advertised_addresses() -> None:
     rows = listener(seed(1), both, advertised(2, 2))
     assert [row.host for row in rows.seeds] == ["kafka", "broker1"]
     assert [row.node_id for row in rows.advertised] == [1, 2]
+
+
+def test_each_reason_once_and_those_that_leave_a_doubt() -> None:
+    rows = [LeftOut("a", unknown=False), LeftOut("b"), LeftOut("b"), LeftOut("c", unknown=False)]
+    found = ClusterView(skipped=("a",)).with_left_out(rows)
+    assert (found.skipped, found.unknown) == (("a", "b", "c"), ("b",))

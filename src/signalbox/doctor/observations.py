@@ -12,7 +12,8 @@ with text keys. Texts of the network have passed `clean_text`: they have no cont
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from signalbox.common.endpoint import host_port
@@ -31,6 +32,7 @@ class Fault(StrEnum):
     TLS_MISSING = "tls-missing"  # the client uses TLS, the port does not
     TLS_HANDSHAKE = "tls-handshake"
     CERTIFICATE_UNTRUSTED = "certificate-untrusted"
+    CERTIFICATE_EXPIRED = "certificate-expired"  # or not valid yet
     CERTIFICATE_NAME = "certificate-name"
     CLIENT_CERTIFICATE = "client-certificate"  # the port wants a certificate of the client, or another one
     SASL_EXPECTED = "sasl-expected"
@@ -128,11 +130,21 @@ class EndpointObservation:
     absent: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A check that was not made, or not for everything. `unknown`: without it the doctor cannot tell whether all is
+    right. Not so where the peer has nothing to compare, as an older Kafka without the request."""
+
+    reason: str
+    unknown: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterView:
     """The cluster as one listener shows it. `brokers`: addresses by node id. `without_listener`: partitions whose
     leader has no such listener (error 72), `topic-partition`. `endpoints`: every other response with an address.
-    `skipped`: checks that could not be made, with the reason."""
+    `skipped`: checks that could not be made, with the reason; `unknown`: those of them without which the doctor cannot
+    tell whether all is right."""
 
     cluster_id: str = ""
     brokers: dict[str, str] = field(default_factory=dict)
@@ -140,7 +152,15 @@ class ClusterView:
     without_listener: tuple[str, ...] = ()
     endpoints: tuple[EndpointObservation, ...] = ()
     skipped: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     advertised_count: int = 0
+
+    def with_left_out(self, rows: Iterable[LeftOut]) -> ClusterView:
+        """The view with these reasons after those that it has, each once."""
+        rows = tuple(rows)
+        skipped = dict.fromkeys((*self.skipped, *(row.reason for row in rows)))
+        unknown = dict.fromkeys((*self.unknown, *(row.reason for row in rows if row.unknown)))
+        return replace(self, skipped=tuple(skipped), unknown=tuple(unknown))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,6 +61,11 @@ def test_explain_prints_the_page_of_a_code(run: Any) -> None:
         (["no-port"], "is not host:port"),
         (["a:1", "--command-config", "missing.properties"], "missing.properties cannot be read"),
         (["a:1", "b:1", "c:1", "--command-config", "x", "--command-config", "y"], "one for each"),
+        (["a:1", "--rounds", "2"], "--rounds without --watch"),
+        (["a:1", "--rounds", "0"], "--rounds without --watch"),
+        (["a:1", "--every", "60"], "--every without --watch"),
+        (["a:1", "--every", "1", "--rounds", "2"], "--every and --rounds without --watch"),
+        (["a:1", "--watch", "--every", "0"], "--every"),
         (["a:1", "--compare", "missing.json"], "missing.json cannot be compared"),
     ],
 )

@@ -38,7 +38,7 @@ def test_nothing_listens(run: Any) -> None:
 
 
 def test_rounds_of_watch_report_each_round(run: Any, cluster: Cluster) -> None:
-    result = run("doctor", cluster.bootstrap_servers, "--watch", "--every", "0", "--rounds", "3")
+    result = run("doctor", cluster.bootstrap_servers, "--watch", "--every", "0.1", "--rounds", "3")
     assert (result.exit_code, result.stdout.count("all right")) == (0, 3)
 
 
@@ -48,7 +48,7 @@ def test_watch_ends_with_the_worst_status_of_its_rounds(run: Any, cluster: Clust
     earlier = tmp_path / "earlier.json"
     address = json.loads(first.stdout)["examination"]["listeners"][0]["view"]["brokers"]["1"]
     earlier.write_text(first.stdout.replace(f'"1": "{address}"', '"1": "elsewhere:9092"'))
-    watch = ("--watch", "--every", "0", "--rounds", "2")
+    watch = ("--watch", "--every", "0.1", "--rounds", "2")
     result = run("doctor", cluster.bootstrap_servers, "--compare", str(earlier), *watch)
     assert (result.exit_code, result.stdout.count("ADDRESS_CHANGED:")) == (1, 1)
     assert result.stdout.splitlines()[-1].endswith(": all right")
@@ -80,7 +80,7 @@ def test_a_report_that_cannot_be_written(run: Any, cluster: Cluster, tmp_path: P
     assert "cannot be written" in missing.stderr
     folder = run("doctor", "127.0.0.1:1", option, str(tmp_path))
     assert (folder.exit_code, folder.stdout) == (2, "")
-    full = run("doctor", cluster.bootstrap_servers, option, "/dev/full", "--watch", "--every", "0", "--rounds", "2")
+    full = run("doctor", cluster.bootstrap_servers, option, "/dev/full", "--watch", "--every", "0.1", "--rounds", "2")
     assert (full.exit_code, full.stdout.count("all right")) == (2, 2)
     assert "/dev/full cannot be written" in full.stderr
     assert run("doctor", "127.0.0.1:1", option, "/dev/full").exit_code == 1

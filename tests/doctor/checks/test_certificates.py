@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from signalbox.doctor.checks.all_checks import find
 from signalbox.doctor.checks.certificates import check_certificates
 from signalbox.doctor.observations import Certificate, Fault
 from tests.doctor.samples import advertised, codes_of, connection, examination, failed, listener
@@ -34,3 +35,26 @@ def test_the_names_of_the_certificate_are_shown_where_the_client_verifies_them()
     assert finding.text == "the certificate of broker1:9092 is for a.example, 10.0.0.7, not for broker1"
     unverified = advertised(1, connections=(connection(1),), certificates=certificate)
     assert codes_of(check_certificates(examination(listener(unverified)))) == []
+
+
+@pytest.mark.parametrize(
+    "certificates",
+    [
+        {},
+        {"10.0.0.9": Certificate(sha256="0" * 64)},
+        {"10.0.0.9": Certificate(not_before=BEGIN, not_after="2027-01-01")},
+    ],
+    ids=["not read", "without dates", "of an expired authority"],
+)
+def test_what_the_tls_library_rejects_has_expired_without_dates_too(certificates: dict[str, Certificate]) -> None:
+    rows = listener(advertised(1, connections=(failed(Fault.CERTIFICATE_EXPIRED),), certificates=certificates))
+    (finding,) = find(examination(rows))
+    assert (finding.code, finding.key) == ("CERTIFICATE_EXPIRED", "ssl.keystore.location")
+    assert finding.text == "node 1 at broker1:9092: a reason"
+
+
+def test_dates_say_it_better_than_the_tls_library() -> None:
+    certificate = Certificate(not_before=BEGIN, not_after="2026-02-01T00:00:00+00:00")
+    row = advertised(1, connections=(failed(Fault.CERTIFICATE_EXPIRED),), certificates={"10.0.0.9": certificate})
+    (finding,) = find(examination(listener(row)))
+    assert finding.text.endswith(f"is valid from {BEGIN} to 2026-02-01T00:00:00+00:00")

@@ -6,6 +6,7 @@ import pytest
 
 from signalbox.doctor.checks.responses import (
     answers_for,
+    check_completeness,
     check_coordinators,
     check_endpoints,
     check_metadata,
@@ -71,6 +72,22 @@ def test_named_groups_without_a_coordinator() -> None:
     (finding,) = check_coordinators(listener(view=ClusterView(endpoints=rows)))
     assert (finding.code, finding.severity) == ("NO_COORDINATOR", "unknown")
     assert finding.text == "node 1 names no coordinator of group payments: COORDINATOR_NOT_AVAILABLE"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (1, "not checked: r0"),
+        (5, "not checked: r0; r1; r2; r3; r4"),
+        (7, "not checked: r0; r1; r2; r3; r4; and 2 more"),
+    ],
+)
+def test_checks_that_leave_a_doubt_are_one_finding(count: int, text: str) -> None:
+    reasons = tuple(f"r{index}" for index in range(count))
+    view = ClusterView(skipped=("no matter", *reasons), unknown=reasons)
+    (finding,) = check_completeness(listener(view=view))
+    assert (finding.code, finding.severity, finding.text) == ("NOT_CHECKED", "unknown", text)
+    assert not list(check_completeness(listener(view=ClusterView(skipped=("no matter",)))))
 
 
 @pytest.mark.parametrize(

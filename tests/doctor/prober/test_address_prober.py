@@ -8,7 +8,7 @@ import pytest
 
 from signalbox.client.connection.node import Address, Identity
 from signalbox.common.ids import Grade
-from signalbox.doctor.observations import AddressObservation, Fault
+from signalbox.doctor.observations import AddressObservation, Fault, LeftOut
 from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
 from signalbox.protocol.api_table import ApiKey
@@ -272,7 +272,7 @@ def test_a_response_of_more_than_a_mebibyte_is_not_read() -> None:
 def test_what_is_left_out_is_reported() -> None:
     """A Metadata with 150 addresses that the bootstrap server does not have."""
 
-    async def run() -> tuple[AddressObservation, list[str]]:
+    async def run() -> tuple[AddressObservation, list[LeftOut]]:
         async with LoopbackCluster() as cluster:
             await add_brokers(cluster, 1)
             cluster.advertised.update({node_id: ("other", node_id) for node_id in range(2, 152)})
@@ -286,8 +286,8 @@ def test_what_is_left_out_is_reported() -> None:
     row, skipped = asyncio.run(run())
     assert (len(row.ips), len(row.brokers), "1" in row.brokers) == (16, 100, False)
     assert skipped == [
-        "IP addresses of many: only the first 16 of 20",
-        "differing addresses in the Metadata of many: only the first 100 of 150",
+        LeftOut("IP addresses of many: only the first 16 of 20"),
+        LeftOut("differing addresses in the Metadata of many: only the first 100 of 150"),
     ]
 
 

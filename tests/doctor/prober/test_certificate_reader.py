@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import sys
+import tomllib
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from cryptography import x509
@@ -13,7 +16,13 @@ from cryptography.x509.oid import NameOID
 
 from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.doctor.observations import Certificate
-from signalbox.doctor.prober.certificate_reader import describe_certificate, read_certificate, unverified_context
+from signalbox.doctor.prober.certificate_reader import (
+    CONTENTS_UNREAD,
+    describe_certificate,
+    read_certificate,
+    reads_contents,
+    unverified_context,
+)
 from signalbox.security.clean_text import TextCleaner
 from signalbox.security.tls.contexts import server_context
 from tests.client.loopback_cluster import LoopbackCluster
@@ -78,3 +87,17 @@ def test_a_certificate_that_x509_does_not_allow_has_a_fingerprint() -> None:
 def test_the_context_verifies_nothing() -> None:
     context = unverified_context({**DEFAULTS, "ssl.enabled.protocols": ["TLSv1.3"]})
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_NONE, False)
+
+
+def test_without_the_optional_package_there_is_a_fingerprint_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded = AUTHORITY.identity("broker").certificate.public_bytes(Encoding.DER)
+    assert (reads_contents(), describe_certificate(encoded, CLEAN).not_after != "") == (True, True)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    found = describe_certificate(encoded, CLEAN)
+    assert (reads_contents(), found) == (False, Certificate(sha256=found.sha256))
+
+
+def test_what_is_to_be_installed_exists() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    assert "security" in project["optional-dependencies"]
+    assert CONTENTS_UNREAD.endswith(f"install {project['name']}[security]")

@@ -9,7 +9,7 @@ import pytest
 from signalbox.client.connection.connection import connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address
-from signalbox.doctor.observations import ClusterView, EndpointObservation
+from signalbox.doctor.observations import ClusterView, EndpointObservation, LeftOut
 from signalbox.doctor.prober.cluster_questions import Cluster, read_cluster, read_endpoints, with_endpoints
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.fetch import FetchResponse
@@ -32,10 +32,12 @@ def leaks_endpoints(request: Any, version: int) -> Any:
     return FetchResponse(responses=[], node_endpoints=[endpoint])
 
 
-def asked(topics: dict[str, tuple[int, ...]]) -> tuple[Cluster, list[EndpointObservation], list[str], LoopbackCluster]:
+def asked(
+    topics: dict[str, tuple[int, ...]],
+) -> tuple[Cluster, list[EndpointObservation], list[LeftOut], LoopbackCluster]:
     """What broker 1 of two says, with these topics (leaders by partition)."""
 
-    async def run() -> tuple[Cluster, list[EndpointObservation], list[str], LoopbackCluster]:
+    async def run() -> tuple[Cluster, list[EndpointObservation], list[LeftOut], LoopbackCluster]:
         async with LoopbackCluster() as cluster:
             await add_brokers(cluster, 1, 2)
             for name, leaders in topics.items():
@@ -61,9 +63,9 @@ def test_nothing_is_asked_that_would_create_a_topic() -> None:
     assert not cluster.brokers[1].seen(ApiKey.FIND_COORDINATOR)
     assert all(not request.allow_auto_topic_creation for request in cluster.brokers[1].seen(ApiKey.METADATA))
     assert skipped == [
-        "FindCoordinator: the topic __consumer_offsets does not exist",
-        "FindCoordinator: the topic __transaction_state does not exist",
-        "Fetch: no error with node endpoints can be provoked",
+        LeftOut("FindCoordinator: the topic __consumer_offsets does not exist", unknown=False),
+        LeftOut("FindCoordinator: the topic __transaction_state does not exist", unknown=False),
+        LeftOut("Fetch: no error with node endpoints can be provoked", unknown=False),
     ]
 
 
@@ -100,7 +102,7 @@ def test_only_the_first_nodes_are_kept() -> None:
 def test_each_endpoint_and_each_reason_once() -> None:
     row = EndpointObservation(source="Fetch", asked=1, node_id=2, address="x:1")
     rows = [row, replace(row), replace(row, asked=2), replace(row, asked=2, address="y:1")]
-    view = with_endpoints(ClusterView(), rows, ["a", "a"])
+    view = with_endpoints(ClusterView(), rows, [LeftOut("a"), LeftOut("a")])
     assert [(one.asked, one.address) for one in view.endpoints] == [(1, "x:1"), (2, "y:1")]
     assert view.skipped == ("a",)
 
@@ -109,11 +111,11 @@ def test_more_endpoints_than_are_compared() -> None:
     rows = [EndpointObservation(source="Fetch", asked=1, node_id=index, address="x:1") for index in range(10_001)]
     view = with_endpoints(ClusterView(), rows, [])
     assert len(view.endpoints) == 10_000
-    assert view.skipped == ("10000 of 10001 addresses in other responses were compared",)
+    assert view.skipped == view.unknown == ("10000 of 10001 addresses in other responses were compared",)
 
 
 def test_thousands_of_addresses_in_a_response_of_one_node() -> None:
-    async def run() -> tuple[list[EndpointObservation], list[str]]:
+    async def run() -> tuple[list[EndpointObservation], list[LeftOut]]:
         async with LoopbackCluster() as cluster:
             await add_brokers(cluster, 1)
             connection = await connect(Address(*cluster.brokers[1].address), SETTINGS)
@@ -126,7 +128,7 @@ def test_thousands_of_addresses_in_a_response_of_one_node() -> None:
 
     found, skipped = asyncio.run(run())
     assert len(found) == 1_100
-    assert "node 1: 1100 of 2000 addresses in its responses were compared" in skipped
+    assert LeftOut("node 1: 1100 of 2000 addresses in its responses were compared") in skipped
 
 
 def test_only_so_many_replicas_are_kept() -> None:

@@ -11,7 +11,7 @@ import pytest
 from signalbox.client.connection.connection import connect
 from signalbox.client.connection.connection_settings import ConnectionSettings
 from signalbox.client.connection.node import Address
-from signalbox.doctor.observations import EndpointObservation
+from signalbox.doctor.observations import EndpointObservation, LeftOut
 from signalbox.doctor.prober.coordinators import CoordinatorKeys, read_coordinators
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -32,10 +32,10 @@ def at(node_id: int) -> FindCoordinatorResponse:
 
 def read(
     answer: Callable[[Any, LoopbackCluster], Any], *topics: str, keys: CoordinatorKeys = NAMED
-) -> tuple[list[EndpointObservation], list[str], list[tuple[str, int]]]:
+) -> tuple[list[EndpointObservation], list[LeftOut], list[tuple[str, int]]]:
     """(what was observed, what was skipped, (key, type) of each request)."""
 
-    async def run() -> tuple[list[EndpointObservation], list[str], list[tuple[str, int]]]:
+    async def run() -> tuple[list[EndpointObservation], list[LeftOut], list[tuple[str, int]]]:
         async with LoopbackCluster() as cluster:
             await add_brokers(cluster, 1, 2)
             broker = cluster.brokers[1]
@@ -64,7 +64,37 @@ def test_nothing_is_asked_that_would_create_a_topic() -> None:
     rows, skipped, asked = read(lambda request, cluster: at(2), "__consumer_offsets")
     assert asked == [("signalbox-doctor", 0), ("payments", 0)]
     assert len(rows) == 2
-    assert skipped == ["FindCoordinator: the topic __transaction_state does not exist"]
+    assert skipped == [LeftOut("FindCoordinator: the topic __transaction_state does not exist")]
+
+
+def test_without_a_name_no_answer_is_missing() -> None:
+    groups_only = CoordinatorKeys(groups=("payments",))
+    _, skipped, _ = read(lambda request, cluster: at(2), keys=groups_only)
+    assert [row.unknown for row in skipped] == [True, False]
+
+
+def test_brokers_without_the_request() -> None:
+    def read_old(keys: CoordinatorKeys) -> list[LeftOut]:
+        async def run() -> list[LeftOut]:
+            async with LoopbackCluster() as cluster:
+                await add_brokers(cluster, 1)
+                broker = cluster.brokers[1]
+                broker.scripts[ApiKey.API_VERSIONS] = lambda request, _: without(broker.api_versions(request))
+                connection = await connect(Address(*broker.address), SETTINGS)
+                try:
+                    return (await read_coordinators(connection, 1, BOTH, keys))[1]
+                finally:
+                    connection.close()
+
+        return asyncio.run(run())
+
+    def without(response: Any) -> Any:
+        response.api_keys = [row for row in response.api_keys if row.api_key != ApiKey.FIND_COORDINATOR]
+        return response
+
+    reason = "FindCoordinator: the brokers do not have it"
+    assert read_old(CoordinatorKeys()) == [LeftOut(reason, unknown=False)]
+    assert read_old(NAMED) == [LeftOut(reason)]
 
 
 def test_a_coordinator_that_metadata_lacks_is_asked_for_again() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from signalbox.doctor.checks.all_checks import find
+from signalbox.doctor.finding import exit_status
 from signalbox.doctor.observations import Examination
 from signalbox.doctor.prober.examined_listener import Limits
 from signalbox.protocol.api_table import ApiKey
@@ -66,7 +67,7 @@ def test_tens_of_thousands_of_nodes_end_the_run() -> None:
     limits = Limits(timeout_ms=30_000, addresses=50)
     examination = asyncio.run(lying(advertised, limits))
     assert len(examination.listeners[0].addresses) == 50
-    assert codes(examination) == ["CONNECTION_REFUSED", "DUPLICATE_ADDRESS", "TOO_MANY_BROKERS"]
+    assert codes(examination) == ["CONNECTION_REFUSED", "DUPLICATE_ADDRESS", "NOT_CHECKED", "TOO_MANY_BROKERS"]
 
 
 def test_hosts_that_resolve_to_loopback_or_to_nothing() -> None:
@@ -93,7 +94,7 @@ def test_names_that_could_not_be_looked_up_are_not_examined() -> None:
         examination = asyncio.run(lying(advertised, Limits(timeout_ms=2_000, run_timeouts=2), lookup=lookup))
     finally:
         released.set()
-    assert codes(examination) == ["NOT_EXAMINED", "UNRESOLVED"]
+    assert codes(examination) == ["NOT_CHECKED", "NOT_EXAMINED", "UNRESOLVED"]
 
 
 def test_what_is_left_out_is_in_the_report() -> None:
@@ -104,9 +105,28 @@ def test_what_is_left_out_is_in_the_report() -> None:
             limits = Limits(timeout_ms=2_000, asked_nodes=2)
             return await examined(f"many:{port}", limits=limits, lookup=lambda *_: ["127.0.0.1"] * 20)
 
-    (listener,) = asyncio.run(run()).listeners
-    assert "IP addresses of many: only the first 16 of 20" in listener.view.skipped
-    assert "DescribeCluster, FindCoordinator and Fetch: 2 of 3 nodes were asked" in listener.view.skipped
+    examination = asyncio.run(run())
+    (listener,) = examination.listeners
+    limits = (
+        "DescribeCluster, FindCoordinator and Fetch: 2 of 3 nodes were asked",
+        "IP addresses of many: only the first 16 of 20",
+    )
+    assert listener.view.unknown == limits
+    assert set(limits) < set(listener.view.skipped)
+    assert "NOT_CHECKED" in codes(examination)
+
+
+def test_a_node_that_is_identified_and_then_responds_no_more_leaves_a_doubt() -> None:
+    async def run() -> Examination:
+        async with LoopbackCluster() as cluster:
+            await add_brokers(cluster, 1, 2)
+            cluster.brokers[2].scripts[ApiKey.DESCRIBE_CLUSTER] = lambda *_: None
+            return await examined(cluster.bootstrap, limits=Limits(timeout_ms=2_000))
+
+    examination = asyncio.run(run())
+    (finding,) = find(examination)
+    assert (finding.code, finding.text) == ("NOT_CHECKED", "not checked: node 2: closed by the broker")
+    assert exit_status([finding]) == 2
 
 
 def test_metadata_that_is_another_one_at_each_address_is_not_followed() -> None:

@@ -37,6 +37,8 @@ def tcp(code: int) -> ConnectFailed:
         (tcp(errno.ECONNRESET), "tcp", Fault.CLOSED),
         (ConnectFailed(WHERE, "tcp", "no answer within 5 ms"), "tcp", Fault.TIMEOUT),
         (ConnectFailed(WHERE, "tls", "no answer within 5 ms"), "tls", Fault.TIMEOUT),
+        (ConnectFailed(WHERE, "tls", "certificate x (ssl.keystore.* of the peer)"), "tls", Fault.CERTIFICATE_EXPIRED),
+        (ConnectFailed(WHERE, "tls", "wants a certificate (ssl.keystore.*)"), "tls", Fault.CLIENT_CERTIFICATE),
         (ConnectFailed(WHERE, "tls", "something"), "tls", Fault.TLS_HANDSHAKE),
         (ConnectFailed(WHERE, "sasl", "the token endpoint is down"), "sasl", Fault.TOKEN),
         (ConnectFailed(WHERE, "sasl", "closed"), "sasl", Fault.CLOSED),

@@ -6,8 +6,9 @@ import pytest
 
 from signalbox.common.ids import Grade
 from signalbox.doctor.checks.all_checks import find
+from signalbox.doctor.observations import ClusterView
 from signalbox.doctor.report.junit_report import junit_report
-from tests.doctor.samples import advertised, connection, examination, listener, seed
+from tests.doctor.samples import CLUSTER, advertised, connection, examination, listener, seed
 
 pytestmark = pytest.mark.spec("R8")
 
@@ -29,3 +30,15 @@ def test_a_suite_per_entry_and_a_case_per_address() -> None:
         "the listener as a whole": [],
     }
     assert suites["all listeners"].find("testcase/failure").get("type") == "SEVERAL_CLUSTERS"  # type: ignore[union-attr]
+
+
+def test_a_check_that_could_not_be_made_is_a_skipped_case() -> None:
+    view = ClusterView(cluster_id=CLUSTER, brokers={"1": "broker1:9092"}, skipped=("a<b", "c"), unknown=("c",))
+    run = examination(listener(advertised(1, 1), view=view))
+    suite = ElementTree.fromstring(junit_report(run, find(run)))[0]
+    counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "4", "failures": "0", "errors": "1", "skipped": "2"}
+    cases = {case.get("name"): [(child.tag, child.get("message")) for child in case] for case in suite}
+    assert cases["not checked: a<b"] == [("skipped", "a<b")]
+    assert cases["not checked: c"] == [("skipped", "c")]
+    assert cases["the listener as a whole"] == [("error", "not checked: c")]

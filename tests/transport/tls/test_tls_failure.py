@@ -36,9 +36,15 @@ def test_why_a_handshake_failed() -> None:
     assert "IP address mismatch, certificate is not valid for '10.0.0.1' (ssl.endpoint." in reason(
         inline(), host="10.0.0.1"
     )
-    assert "certificate has expired (ssl.truststore.*)" in reason(inline(AUTHORITY.expired("broker")))
-    assert "certificate is not yet valid" in reason(inline(AUTHORITY.not_yet_valid("broker")))
-    assert "unable to get local issuer certificate" in reason(inline(OTHER_AUTHORITY.identity("broker")))
+    assert "the peer's certificate is rejected: certificate has expired (ssl.keystore.* of the peer)" in reason(
+        inline(AUTHORITY.expired("broker"))
+    )
+    assert "certificate is not yet valid (ssl.keystore.* of the peer)" in reason(
+        inline(AUTHORITY.not_yet_valid("broker"))
+    )
+    assert "unable to get local issuer certificate (ssl.truststore.*)" in reason(
+        inline(OTHER_AUTHORITY.identity("broker"))
+    )
     assert "the peer sent no certificate (ssl.client.auth=required)" in reason(mutual)
     assert "unable to get local issuer" in reason(
         mutual, inline(OTHER_AUTHORITY.identity("user"), truststore_certificates=AUTHORITY.pem)

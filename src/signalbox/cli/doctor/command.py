@@ -14,6 +14,9 @@ import typer
 Groups = Annotated[list[str] | None, typer.Option(help="Also ask for the coordinator of this group; can be repeated.")]
 TransactionalIds = Annotated[list[str] | None, typer.Option(help="The same for a transactional id; can be repeated.")]
 
+# Rounds without a pause would open connections to every address of a cluster without end.
+LEAST_PAUSE_S = 0.1
+
 
 def doctor(
     bootstrap: Annotated[
@@ -33,8 +36,10 @@ def doctor(
         Path | None, typer.Option("--compare", help="Compare with an earlier report, or one of another host (--json).")
     ] = None,
     watch: Annotated[bool, typer.Option(help="Repeat, and report changes between the rounds.")] = False,
-    every: Annotated[float, typer.Option(min=0.0, help="Seconds between the rounds of --watch.")] = 60.0,
-    rounds: Annotated[int, typer.Option(min=0, help="Number of rounds of --watch, 0 for no end.")] = 0,
+    every: Annotated[
+        float | None, typer.Option(min=LEAST_PAUSE_S, help="Seconds between the rounds of --watch; default: 60.")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(min=0, help="Number of rounds of --watch; default: 0, no end.")] = None,
     timeout: Annotated[
         float, typer.Option(min=0.1, max=600, help="Seconds for each name lookup, connect and request.")
     ] = 5.0,
@@ -44,7 +49,7 @@ def doctor(
 ) -> None:
     """Examine every address of a Kafka cluster: which node responds there, and what is wrong."""
     # What examines and reports takes longer to import than `--help` may take.
-    from signalbox.cli.doctor.rounds import Request, explain_code, run_rounds
+    from signalbox.cli.doctor.rounds import Request, explain_code, pause_and_rounds, run_rounds
 
     if explain is not None:
         explain_code(explain)
@@ -59,4 +64,5 @@ def doctor(
         html=html,
         other=other,
     )
-    raise typer.Exit(run_rounds(request, every=every, rounds=rounds if watch else 1))
+    pause, count = pause_and_rounds(watch, every, rounds)
+    raise typer.Exit(run_rounds(request, every=pause, rounds=count))

@@ -29,6 +29,7 @@ from signalbox.doctor.report.text_report import text_report
 
 _USAGE = 2
 _INTERRUPTED = 130
+_PAUSE_S = 60.0
 _RED = ("  !!", "error:")
 
 
@@ -75,6 +76,16 @@ def run_rounds(request: Request, *, every: float, rounds: int) -> int:
     except KeyboardInterrupt:
         statuses = statuses or {_INTERRUPTED}
     return 1 if 1 in statuses else max(statuses)
+
+
+def pause_and_rounds(watch: bool, every: float | None, rounds: int | None) -> tuple[float, int]:
+    """`every` and `rounds` of `run_rounds`; None is an option that was not given."""
+    if not watch:
+        names = [name for name, value in (("--every", every), ("--rounds", rounds)) if value is not None]
+        if names:
+            fail(f"{' and '.join(names)} without --watch: one round has no pause; add --watch", code=_USAGE)
+        return _PAUSE_S, 1
+    return (_PAUSE_S if every is None else every), rounds or 0
 
 
 def explain_code(code: str) -> None:

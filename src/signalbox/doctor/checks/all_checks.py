@@ -27,6 +27,7 @@ LISTENER_CHECKS: tuple[ListenerCheck, ...] = (
     responses.check_metadata,
     responses.check_endpoints,
     responses.check_coordinators,
+    responses.check_completeness,
     responses.check_own_configs,
     address_lint.check_names_of_networks,
     address_lint.check_container_addresses,

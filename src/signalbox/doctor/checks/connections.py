@@ -17,6 +17,7 @@ CODES: Mapping[Fault, str] = {
     Fault.TLS_MISSING: "TLS_MISSING",
     Fault.TLS_HANDSHAKE: "TLS_HANDSHAKE",
     Fault.CERTIFICATE_UNTRUSTED: "CERTIFICATE_UNTRUSTED",
+    Fault.CERTIFICATE_EXPIRED: "CERTIFICATE_EXPIRED",
     Fault.CERTIFICATE_NAME: "CERTIFICATE_NAME",
     Fault.CLIENT_CERTIFICATE: "CLIENT_CERTIFICATE",
     Fault.SASL_EXPECTED: "SASL_EXPECTED",
@@ -79,7 +80,7 @@ def _text(row: AddressObservation, same: list[ConnectionObservation]) -> str:
 
 def _code_of(row: AddressObservation, fault: Fault) -> str:
     """The code of a fault; "" where the check of certificates says it better."""
-    if fault == Fault.CERTIFICATE_NAME and row.certificates:
+    if fault == Fault.CERTIFICATE_EXPIRED or (fault == Fault.CERTIFICATE_NAME and row.certificates):
         return ""
     return CODES[fault]
 

@@ -10,6 +10,7 @@ from signalbox.doctor.finding import Finding
 from signalbox.doctor.observations import AddressObservation, EndpointObservation, ListenerObservation
 
 _DYNAMIC_PORT = ":0"
+_MAX_REASONS = 5
 
 
 def check_metadata(listener: ListenerObservation) -> Iterator[Finding]:
@@ -56,6 +57,14 @@ def check_coordinators(listener: ListenerObservation) -> Iterator[Finding]:
         of = f" of {row.key}" if row.key else ""
         text = f"node {row.asked} names node {node_id} at {row.address} as coordinator{of}, and Metadata lacks it"
         yield about("COORDINATOR_UNKNOWN", listener, None, text)
+
+
+def check_completeness(listener: ListenerObservation) -> Iterator[Finding]:
+    """Checks that could not be made although the peer has what they compare."""
+    reasons = listener.view.unknown
+    if reasons:
+        more = f"; and {len(reasons) - _MAX_REASONS} more" if len(reasons) > _MAX_REASONS else ""
+        yield about("NOT_CHECKED", listener, None, f"not checked: {'; '.join(reasons[:_MAX_REASONS])}{more}")
 
 
 def check_own_configs(listener: ListenerObservation) -> Iterator[Finding]:

@@ -20,8 +20,13 @@ from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import ClientFailure, Misrouted
 from signalbox.client.route_probe.identity import Identified, confirms, identify
 from signalbox.common.ids import Grade
-from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault
-from signalbox.doctor.prober.certificate_reader import any_certificate_context, read_certificate
+from signalbox.doctor.observations import AddressObservation, Certificate, ConnectionObservation, Fault, LeftOut
+from signalbox.doctor.prober.certificate_reader import (
+    CONTENTS_UNREAD,
+    any_certificate_context,
+    read_certificate,
+    reads_contents,
+)
 from signalbox.doctor.prober.examined_listener import ExaminedListener, Limits, Questions
 from signalbox.doctor.prober.fault_of import fault_of, problem_of
 from signalbox.doctor.prober.resolver import Lookup, LookupNotBegun, Resolver, Unresolved
@@ -81,7 +86,7 @@ class AddressProber:
     """Probes the addresses of one listener. `skipped`: what was left out, with the reason."""
 
     def __init__(self, listener: ExaminedListener, run: Run) -> None:
-        self.skipped: list[str] = []
+        self.skipped: list[LeftOut] = []
         self._listener = listener
         self._run = run
         self._clean = listener.cleaner.clean
@@ -128,7 +133,7 @@ class AddressProber:
 
     def _cut(self, rows: list[Item], limit: int, what: str) -> list[Item]:
         if len(rows) > limit:
-            self.skipped.append(f"{what}: only the first {limit} of {len(rows)}")
+            self.skipped.append(LeftOut(f"{what}: only the first {limit} of {len(rows)}"))
         return rows[:limit]
 
     async def _probe_ip(
@@ -157,7 +162,10 @@ class AddressProber:
         context = self._listener.certificates
         if context is None or row.fault in _WITHOUT_TLS:
             return None
-        return await self._read_certificate(address, ip, context)
+        certificate = await self._read_certificate(address, ip, context)
+        if certificate is not None and not reads_contents():
+            self.skipped.append(LeftOut(CONTENTS_UNREAD, unknown=False))  # what is left unknown is a notice
+        return certificate
 
     async def _read_certificate(self, address: Address, ip: str, context: ssl.SSLContext) -> Certificate | None:
         try:

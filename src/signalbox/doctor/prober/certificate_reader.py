@@ -11,6 +11,7 @@ import hashlib
 import ssl
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from importlib.util import find_spec
 
 from signalbox.doctor.observations import Certificate
 from signalbox.security.clean_text import clean_name
@@ -19,6 +20,10 @@ from signalbox.security.tls.settings import tls_settings
 
 Clean = Callable[[object], str]
 _MAX_NAMES = 64
+CONTENTS_UNREAD = (
+    "CERTIFICATE_ENDS_SOON, and CERTIFICATE_EXPIRED where the certificate is not verified: "
+    "its dates cannot be read, install signalbox-broker[security]"
+)
 
 
 def unverified_context(values: Mapping[str, object]) -> ssl.SSLContext:
@@ -58,14 +63,19 @@ async def read_certificate(ip: str, port: int, host: str, context: ssl.SSLContex
     return describe_certificate(der, clean) if der else None
 
 
+def reads_contents() -> bool:
+    """Whether more than the fingerprint of a certificate can be read: an optional dependency does it."""
+    return find_spec("cryptography") is not None
+
+
 def describe_certificate(encoded: bytes, clean: Clean) -> Certificate:
     """The parts of a certificate that an operator needs. Without `cryptography` only the fingerprint is known."""
     sha256 = hashlib.sha256(encoded).hexdigest()
-    try:
-        from cryptography import x509
-    except ImportError:  # an optional dependency (the extra security)
+    if not reads_contents():
         return Certificate(sha256=sha256)
     try:
+        from cryptography import x509
+
         certificate = x509.load_der_x509_certificate(encoded)
         names: list[str] = []
         for extension in certificate.extensions:

@@ -12,7 +12,7 @@ from typing import Any
 
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Address
-from signalbox.doctor.observations import ClusterView, EndpointObservation
+from signalbox.doctor.observations import ClusterView, EndpointObservation, LeftOut
 from signalbox.doctor.prober.coordinators import CoordinatorKeys, read_coordinators
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -84,26 +84,27 @@ async def read_cluster(connection: ClientConnection, max_brokers: int) -> Cluste
 
 async def read_endpoints(
     connection: ClientConnection, node_id: int, cluster: Cluster, keys: CoordinatorKeys | None = None
-) -> tuple[list[EndpointObservation], list[str]]:
+) -> tuple[list[EndpointObservation], list[LeftOut]]:
     """(every address that this node returns in other responses than Metadata, checks that could not be made)."""
     rows: list[tuple[str, Any]] = []
-    skipped: list[str] = []
+    skipped: list[LeftOut] = []
     if ApiKey.DESCRIBE_CLUSTER in connection.api_ranges:
         response = await connection.request(DescribeClusterRequest())
         rows += [("DescribeCluster", Endpoint(row.broker_id, row.host, row.port)) for row in response.brokers]
     else:
-        skipped.append("DescribeCluster: the brokers do not have it")
+        skipped.append(LeftOut("DescribeCluster: the brokers do not have it", unknown=False))
     coordinators, unasked = await read_coordinators(
         connection, node_id, cluster.internal_topics, keys or CoordinatorKeys()
     )
     skipped += unasked
     provoked = await _provoked(connection, node_id, cluster)
     if provoked is None:
-        skipped.append("Fetch: no error with node endpoints can be provoked")
+        skipped.append(LeftOut("Fetch: no error with node endpoints can be provoked", unknown=False))
     else:
         rows += [("Fetch", row) for row in provoked]
     if len(rows) > _MAX_ENDPOINTS:
-        skipped.append(f"node {node_id}: {_MAX_ENDPOINTS} of {len(rows)} addresses in its responses were compared")
+        reason = f"node {node_id}: {_MAX_ENDPOINTS} of {len(rows)} addresses in its responses were compared"
+        skipped.append(LeftOut(reason))
     found = [
         EndpointObservation(source=source, asked=node_id, node_id=row.node_id, address=_text(row.host, row.port))
         for source, row in rows[:_MAX_ENDPOINTS]
@@ -141,16 +142,17 @@ async def _provoked(connection: ClientConnection, node_id: int, cluster: Cluster
     return [Endpoint(row.node_id, row.host, row.port) for row in response.node_endpoints or []]
 
 
-def with_endpoints(view: ClusterView, endpoints: list[EndpointObservation], skipped: list[str]) -> ClusterView:
+def with_endpoints(view: ClusterView, endpoints: list[EndpointObservation], skipped: list[LeftOut]) -> ClusterView:
     """The view with what the nodes returned. An endpoint that several nodes return is kept once, with the node that was
     asked first; each reason is kept once."""
     once: dict[EndpointObservation, EndpointObservation] = {}
     for row in endpoints:
         once.setdefault(replace(row, asked=-1), row)
     if len(once) > _MAX_ALL_ENDPOINTS:
-        skipped = [*skipped, f"{_MAX_ALL_ENDPOINTS} of {len(once)} addresses in other responses were compared"]
+        reason = f"{_MAX_ALL_ENDPOINTS} of {len(once)} addresses in other responses were compared"
+        skipped = [*skipped, LeftOut(reason)]
     rows = tuple(once.values())[:_MAX_ALL_ENDPOINTS]
-    return replace(view, endpoints=rows, skipped=tuple(dict.fromkeys(skipped)))
+    return replace(view, endpoints=rows).with_left_out(skipped)
 
 
 def _text(host: str, port: int) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from signalbox.client.connection.connection import ClientConnection
 from signalbox.client.connection.node import Address
 from signalbox.client.failures import VersionUnsupported
-from signalbox.doctor.observations import EndpointObservation
+from signalbox.doctor.observations import EndpointObservation, LeftOut
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
@@ -43,16 +43,17 @@ class _Question:
 
 async def read_coordinators(
     connection: ClientConnection, asked: int, internal_topics: Collection[str], keys: CoordinatorKeys
-) -> tuple[list[EndpointObservation], list[str]]:
-    """(what this node, whose id is `asked`, says about coordinators; questions that could not be asked)."""
+) -> tuple[list[EndpointObservation], list[LeftOut]]:
+    """(what this node, whose id is `asked`, says about coordinators; questions that could not be asked). An answer is
+    missing only where a name was given: without one there is nothing to compare."""
     questions: list[_Question] = []
-    skipped: list[str] = []
+    skipped: list[LeftOut] = []
     for topic, key_type, word, names in (
         ("__consumer_offsets", 0, "group", keys.groups),
         ("__transaction_state", 1, "transactional id", keys.transactional_ids),
     ):
         if topic not in internal_topics:
-            skipped.append(f"FindCoordinator: the topic {topic} does not exist")
+            skipped.append(LeftOut(f"FindCoordinator: the topic {topic} does not exist", unknown=bool(names)))
             continue
         questions.append(_Question(_DOCTORS_OWN, key_type))
         questions += [_Question(name, key_type, f"{word} {clean_name(name, 260)}") for name in names]
@@ -60,7 +61,8 @@ async def read_coordinators(
         rows = [(question, await _ask(connection, asked, question)) for question in questions]
         return await _marked(connection, asked, rows), skipped
     except VersionUnsupported:
-        return [], [*skipped, "FindCoordinator: the brokers do not have it"]
+        named = any(question.text for question in questions)
+        return [], [*skipped, LeftOut("FindCoordinator: the brokers do not have it", unknown=named)]
 
 
 async def _marked(

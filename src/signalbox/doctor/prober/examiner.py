@@ -13,11 +13,13 @@ from datetime import UTC, datetime
 
 from signalbox.client.connection.connection import connect
 from signalbox.client.connection.node import Address, Identity
+from signalbox.client.failures import Misrouted
 from signalbox.doctor.observations import (
     AddressObservation,
     ClusterView,
     EndpointObservation,
     Examination,
+    LeftOut,
     ListenerObservation,
 )
 from signalbox.doctor.prober.address_prober import AddressProber, Probe, Run
@@ -64,7 +66,7 @@ class _Examiner:
         cluster = await self._read_cluster(first)
         addresses = await asyncio.gather(*self._probes(dict(zip(seeds, first, strict=True)), cluster))
         view = await self._with_endpoints(cluster, addresses) if cluster is not None else ClusterView()
-        view = replace(view, skipped=tuple(dict.fromkeys((*view.skipped, *self._prober.skipped))))
+        view = view.with_left_out(self._prober.skipped)
         return ListenerObservation(
             bootstrap=self._listener.text,
             protocol=self._listener.protocol,
@@ -126,12 +128,13 @@ class _Examiner:
         endpoints = [endpoint for found, _ in asked for endpoint in found]
         skipped = [reason for _, reasons in asked for reason in reasons]
         if len(nodes) > limit:
-            skipped.append(f"DescribeCluster, FindCoordinator and Fetch: {limit} of {len(nodes)} nodes were asked")
+            reason = f"DescribeCluster, FindCoordinator and Fetch: {limit} of {len(nodes)} nodes were asked"
+            skipped.append(LeftOut(reason))
         return with_endpoints(cluster.view, endpoints, skipped)
 
     async def _endpoints(
         self, cluster: Cluster, row: AddressObservation
-    ) -> tuple[list[EndpointObservation], list[str]]:
+    ) -> tuple[list[EndpointObservation], list[LeftOut]]:
         address = Address(row.host, row.port)
         expected = Identity(cluster.cluster_id, row.node_id) if cluster.cluster_id else None
         try:
@@ -140,7 +143,7 @@ class _Examiner:
                 asyncio.timeout(2 * self._run.limits.timeout_ms / 1000),
             ):
                 if self._run.is_over:
-                    return [], ["there was no time to ask all nodes"]
+                    return [], [LeftOut("there was no time to ask all nodes")]
                 connection = await connect(address, self._listener.settings, expected, resolved=[row.usable[0].ip])
                 try:
                     return await read_endpoints(connection, row.node_id, cluster, self._keys)
@@ -148,7 +151,9 @@ class _Examiner:
                     connection.close("the probe is over")
         except Exception as failure:  # ClientFailure, TimeoutError, or a response that no code expects
             problem = problem_of(failure) or "no response in time"
-            return [], [f"node {row.node_id}: {self._listener.cleaner.clean(problem)}"]
+            # That several nodes respond at this address is a finding already.
+            known = isinstance(failure, Misrouted) and row.answering != (row.node_id,)
+            return [], [LeftOut(f"node {row.node_id}: {self._listener.cleaner.clean(problem)}", unknown=not known)]
 
 
 async def _done(row: AddressObservation) -> AddressObservation:

@@ -14,12 +14,14 @@ from signalbox.client.failures import (
 )
 from signalbox.doctor.observations import Fault
 from signalbox.protocol.error_table import Error
+from signalbox.transport.tls.tls_failure import NOT_VALID_NOW
 
 _NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN, errno.EADDRNOTAVAIL, errno.EACCES)
 _NO_ANSWER = "no answer"
 # A part of the text of a failure → the fault. The first row that matches counts.
 _TLS_TEXTS = (
     ("ssl.endpoint.identification.algorithm", Fault.CERTIFICATE_NAME),
+    (NOT_VALID_NOW, Fault.CERTIFICATE_EXPIRED),
     ("ssl.truststore.", Fault.CERTIFICATE_UNTRUSTED),
     ("without TLS", Fault.TLS_MISSING),
     ("security.protocol", Fault.TLS_MISSING),

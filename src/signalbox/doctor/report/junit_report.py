@@ -1,4 +1,7 @@
-"""The report as JUnit XML: a suite per bootstrap entry, a case per address and one for the listener as a whole."""
+"""The report as JUnit XML: a suite per bootstrap entry, a case per address and one for the listener as a whole.
+
+Each check that could not be made is a skipped case.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ def junit_report(examination: Examination, findings: list[Finding]) -> str:
         named = {(row.address, row.node_id) for row in listener.addresses}
         rest = [finding for finding in own if (finding.address, finding.node_id) not in named]
         cases.append(_case(_WHOLE, rest, None))
+        cases += [_skipped(reason) for reason in listener.view.skipped]
         _add_suite(root, listener.bootstrap, cases)
     general = [row for row in findings if not row.listener]
     _add_suite(root, "all listeners", [_case("all listeners", general, None)])
@@ -51,8 +55,14 @@ def _case(name: str, findings: list[Finding], row: AddressObservation | None) ->
     return case
 
 
+def _skipped(reason: str) -> ElementTree.Element:
+    case = _case(f"not checked: {reason}", [], None)
+    ElementTree.SubElement(case, "skipped", message=reason)
+    return case
+
+
 def _add_suite(root: ElementTree.Element, name: str, cases: list[ElementTree.Element]) -> None:
-    counts = {kind: sum(1 for case in cases if case.find(kind) is not None) for kind in ("failure", "error")}
+    counts = {kind: sum(1 for case in cases if case.find(kind) is not None) for kind in ("failure", "error", "skipped")}
     suite = ElementTree.SubElement(
         root,
         "testsuite",
@@ -60,5 +70,6 @@ def _add_suite(root: ElementTree.Element, name: str, cases: list[ElementTree.Ele
         tests=str(len(cases)),
         failures=str(counts["failure"]),
         errors=str(counts["error"]),
+        skipped=str(counts["skipped"]),
     )
     suite.extend(cases)

@@ -11,6 +11,7 @@ TLS_HANDSHAKE, PLAINTEXT_ON_TLS, TLS_ON_PLAINTEXT = "tls_handshake", "plaintext_
 TLS_RENEGOTIATION = "tls_renegotiation"
 RENEGOTIATED = "the peer asked for a TLS renegotiation, which is rejected"
 
+NOT_VALID_NOW = "ssl.keystore.* of the peer"  # what to change where the peer's certificate is out of date
 ENDED_EARLY = "the peer ended the connection during the TLS handshake: perhaps its port is without TLS"
 
 
@@ -20,6 +21,11 @@ class TlsFailed(ConnectionError):
     def __init__(self, reason: str) -> None:
         super().__init__(ENDED_EARLY if reason == PEER_CLOSED else reason)
 
+
+# X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
+_NAME_CODES = (62, 64)
+# X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
+_TIME_CODES = (9, 10)
 
 # OpenSSL's reason → the explanation for the operator.
 _REASONS = {
@@ -50,9 +56,8 @@ def failure_reason(error: Exception) -> str:
     if isinstance(error, NotTls):
         return f"{error}: check the peer's security.protocol, or the port"
     if isinstance(error, ssl.SSLCertVerificationError):
-        where = "ssl.endpoint.identification.algorithm" if _is_about_the_name(error) else "ssl.truststore.*"
         fault = error.verify_message.rstrip(".")
-        return f"the TLS handshake failed: the peer's certificate is rejected: {fault} ({where})"
+        return f"the TLS handshake failed: the peer's certificate is rejected: {fault} ({_setting(error)})"
     reason = getattr(error, "reason", None)
     return f"the TLS handshake failed: {_REASONS.get(str(reason), reason or error)}"
 
@@ -63,5 +68,8 @@ def broken_reason(error: OSError) -> str:
     return f"TLS failed: {_REASONS.get(str(reason), reason or error)}"
 
 
-def _is_about_the_name(error: ssl.SSLCertVerificationError) -> bool:
-    return error.verify_code in (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
+def _setting(error: ssl.SSLCertVerificationError) -> str:
+    """What to change. A certificate that is out of date is the peer's fault: no trust store makes it valid."""
+    if error.verify_code in _NAME_CODES:
+        return "ssl.endpoint.identification.algorithm"
+    return NOT_VALID_NOW if error.verify_code in _TIME_CODES else "ssl.truststore.*"

@@ -88,6 +88,34 @@ def test_misroutes_of_a_pair_add_up_within_a_minute() -> None:
     assert AlertRules().alerts([misroute(60), misroute(60, 70_000)]) == []
 
 
+def test_a_broker_whose_clock_is_ahead_neither_adds_up_nor_silences() -> None:
+    rules = AlertRules()
+    ahead_ms = 3_601_000
+    assert rules.alerts([misroute(1, ahead_ms)]) == []
+    assert rules.alerts([misroute(60, 1_000)]) == rules.alerts([misroute(60, 100_000)]) == []
+    (alert,) = rules.alerts([misroute(100, ahead_ms + 1_000)])
+    assert alert.count == 101
+    (alert,) = rules.alerts([misroute(40, 140_000)])
+    assert alert.count == 100
+    assert len(rules.alerts([rejected(ahead_ms)])) == 1
+    assert len(rules.alerts([rejected(1_000)])) == 1
+    assert rules.alerts([rejected(2_000), rejected(ahead_ms + 1_000)]) == []
+
+
+def test_what_a_copy_has_seen_is_unknown_to_the_rules() -> None:
+    rules = AlertRules()
+    rules.alerts([misroute(60)])
+    seen = [group(), FORWARDED, POSING, misroute(40, 2_000), rejected()]
+    first, second = (rules.copied().alerts(seen) for _ in range(2))
+    assert first == second
+    assert [alert.rule for alert in first] == [
+        Rule.BROKER_ON_A_PUBLIC_LISTENER,
+        Rule.REJECTED_CONTROL_REQUEST,
+        Rule.MISROUTE_STORM,
+    ]
+    assert rules.alerts([POSING]) == []
+
+
 def test_an_alert_comes_again_after_a_minute() -> None:
     rules = AlertRules()
     assert [alert.rule for alert in rules.alerts([rejected()])] == [Rule.REJECTED_CONTROL_REQUEST]

@@ -1,17 +1,19 @@
 """The rules: which events of the audit trail become an alert. Pure decisions over grouped events, no Spark, no client.
 
-An alert of the same rule about the same thing is not repeated for `quiet_ms`, so that a storm of events is one alert a
-minute. That is in memory: after a restart of the run an alert may come again. What the events have shown before the
-restart is read from the table (`recall`).
+An alert of the same rule about the same thing is not repeated for events less than `quiet_ms` away from it, so that a
+storm of events is one alert a minute. An event that is earlier or later than that is another alert, in whatever order
+the events come: a broker whose clock is ahead does not silence the others (`windows.py`). That is in memory: after a
+restart of the run an alert may come again. What the events have shown before the restart is read from the table
+(`recall`).
 """
 
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 
+from signalbox.pipeline.alerts.windows import CountWindow, QuietTimes
 from signalbox.pipeline.audit.rule_table import (
     MISROUTE_STORM,
     MISROUTED_KIND,
@@ -29,8 +31,9 @@ ALERT_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventGroup:
-    """Events of a batch that are equal in what the rules look at. `seq` is the lowest, the times are the first and the
-    last of the events."""
+    """Events of a batch that are equal in what the rules look at. `seq` is that of the first event, the times are the
+    first and the last of the events. Misroutes are those of one pair of nodes within `windows.SLICE_MS`, of any client:
+    broker and client are those of the first."""
 
     kind: str
     broker_id: int
@@ -78,7 +81,7 @@ class Alert:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSettings:
     """`broker_principals`: in addition to those that the events show; `public_listeners`: instead of those. `storm`:
-    misrouted requests of one pair of nodes within `window_ms`."""
+    misrouted requests of one pair of nodes within `window_ms`. `quiet_ms`: before and after an alert."""
 
     broker_principals: frozenset[str] = frozenset()
     public_listeners: frozenset[str] = frozenset()
@@ -95,8 +98,18 @@ class AlertRules:
     settings: RuleSettings = field(default_factory=RuleSettings)
     _brokers: set[str] = field(default_factory=set)
     _users: dict[str, set[str]] = field(default_factory=dict)
-    _misroutes: dict[tuple[str, str], deque[tuple[int, int]]] = field(default_factory=dict)
-    _quiet_until_ms: dict[tuple[str, ...], int] = field(default_factory=dict)
+    _misroutes: dict[tuple[str, str], CountWindow] = field(default_factory=dict)
+    _quiet: dict[tuple[str, ...], QuietTimes] = field(default_factory=dict)
+
+    def copied(self) -> AlertRules:
+        """The same rules with the same memory: what the copy sees is unknown to these."""
+        return AlertRules(
+            self.settings,
+            set(self._brokers),
+            {listener: set(users) for listener, users in self._users.items()},
+            {pair: window.copied() for pair, window in self._misroutes.items()},
+            {subject: times.copied() for subject, times in self._quiet.items()},
+        )
 
     def alerts(self, groups: Iterable[EventGroup]) -> list[Alert]:
         """The alerts of the next events."""
@@ -155,19 +168,16 @@ class AlertRules:
         return is_public(self._users.get(listener, set()), brokers)
 
     def _within_window(self, group: EventGroup) -> int:
-        seen = self._misroutes.setdefault((group.expected, group.actual), deque())
-        seen.append((group.last_ms, group.count))
-        while seen[0][0] < group.last_ms - self.settings.window_ms:
-            seen.popleft()
-        return sum(count for _, count in seen)
+        window = self._misroutes.setdefault((group.expected, group.actual), CountWindow())
+        return window.add(group.first_ms, group.last_ms, group.count, self.settings.window_ms)
 
     def _once(
         self, rule: Rule, group: EventGroup, subject: tuple[str, ...], text: str, count: int | None = None
     ) -> Iterator[Alert]:
-        place = (rule.value, *subject)
-        if group.first_ms < self._quiet_until_ms.get(place, 0):
+        quiet = self._quiet.setdefault((rule.value, *subject), QuietTimes())
+        if quiet.is_quiet(group.last_ms, self.settings.quiet_ms):
             return
-        self._quiet_until_ms[place] = group.last_ms + self.settings.quiet_ms
+        quiet.note(group.last_ms)
         yield Alert(
             rule=rule,
             text=text,

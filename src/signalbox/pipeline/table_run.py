@@ -47,8 +47,9 @@ WAITING_EVENT_SECONDS = 5.0
 
 
 class TableRun:
-    """A run in progress, and its counts. `on_rows` receives the good rows of each batch of a table with a schema before
-    they are committed, since a commit may take seconds: again if a batch is repeated whose rows are not committed."""
+    """A run in progress, and its counts. `on_rows` receives the good rows of each batch of a table with a schema, and
+    its number, before they are committed, since a commit may take seconds: once more if a batch is repeated whose rows
+    are not committed."""
 
     def __init__(
         self, job: TableJob, options: RunOptions, engine: Engine, client: TopicClient, listener: EventListener
@@ -60,7 +61,7 @@ class TableRun:
         self.client = client
         self.counts = RunCounts()
         self.listener = listener
-        self.on_rows: Callable[[DataFrame], None] | None = None
+        self.on_rows: Callable[[DataFrame, int], None] | None = None
         self._sink = engine.sink(options.commit, options.warehouse)
         self._good_sink = UpsertSink(job.folder.path) if job.state.mode == "upsert" else self._sink
         # The rows of a backfill are late by nature, and were asked for.
@@ -250,7 +251,7 @@ class TableRun:
             good = counts.records - counts.dead
             self.report(Step.BATCH_READ, rows=good, dead_rows=counts.dead)
             if self.on_rows is not None:
-                self.on_rows(good_rows(frame, shape))
+                self.on_rows(good_rows(frame, shape), stamp.batch_id)
             dead = self._commit(dead_rows(frame, shape), dead_target, dead_stamp) if counts.dead else 0
             rows = self._commit(gate.unique(good_rows(frame, shape), self.good_target.path), self.good_target, stamp)
             duplicates = good - rows if rows is not None and self.job.state.event_time is not None else 0

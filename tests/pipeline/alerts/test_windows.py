@@ -68,7 +68,7 @@ def test_as_many_clocks_as_quiet_times_are_known() -> None:
     assert [times.is_quiet(number * HOUR_MS, MINUTE_MS) for number in (0, 1, MOST_QUIET)] == [False, True, True]
 
 
-def test_a_copy_changes_by_itself() -> None:
+def test_a_copy_changes_alone() -> None:
     window, times = CountWindow(), QuietTimes()
     added(window, 1_000, 1)
     added(window.copied(), 1_000, 5)

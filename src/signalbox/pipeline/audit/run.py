@@ -83,7 +83,9 @@ def _meanwhile(run: TableRun, options: AuditOptions) -> Callable[[], None]:
     return renew_when_due
 
 
-def _alerts(run: TableRun, options: AuditOptions, name: str, say: Callable[[str], None]) -> Callable[[DataFrame], None]:
+def _alerts(
+    run: TableRun, options: AuditOptions, name: str, say: Callable[[str], None]
+) -> Callable[[DataFrame, int], None]:
     topic = AlertTopic(options.bootstrap_servers, librdkafka_settings(options.client_options), name)
     topic.create()
     settings = RuleSettings(

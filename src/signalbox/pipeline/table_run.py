@@ -88,14 +88,15 @@ class TableRun:
         """False if every value stays raw and no row can be late: then no record can be bad."""
         return self.shape.can_reject
 
-    def consumed(self) -> int:
-        """Offsets from the table's beginning to the end of the newest planned batch."""
-        end = batch_end(self.job.checkpoint, self._batch_id)
+    def consumed(self, batch_id: int | None = None) -> int:
+        """Offsets from the table's beginning to the end of a batch, by default the newest planned one."""
+        end = batch_end(self.job.checkpoint, self._batch_id if batch_id is None else batch_id)
         return sum(offset - self.job.begin.get(where, 0) for where, offset in end.items())
 
-    def unread(self) -> int:
-        """Number of records that the topic had when the run began and that no batch has read."""
-        end = batch_end(self.job.checkpoint, self._batch_id)
+    def unread(self, batch_id: int | None = None) -> int:
+        """Number of records that the topic had when the run began and that no batch has read, up to a batch, by default
+        the newest planned one."""
+        end = batch_end(self.job.checkpoint, self._batch_id if batch_id is None else batch_id)
         read = {where: end.get(where, self.job.begin.get(where, 0)) for where in self._end_at_begin}
         return sum(max(0, offset - read[where]) for where, offset in self._end_at_begin.items())
 

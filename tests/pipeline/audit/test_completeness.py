@@ -55,6 +55,10 @@ def test_a_complete_audit_trail_has_no_findings() -> None:
             counts_of([0, 1], topic_records=None),
             ["2 events in the tables, and no run with this checkpoint location has counted those of the topic"],
         ),
+        (
+            {**counts_of([0, 1]), "table_rows": 3, "topic_records": 3},
+            ["3 events in the tables, 2 in the sequences of the brokers"],
+        ),
         (counts_of([0, 1], unread=1_000), ["1,000 records of the topic are unread"]),
         (
             counts_of([51, 51, 53]),

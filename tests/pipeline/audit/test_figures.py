@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from signalbox.pipeline.audit.completeness import completeness_line
-from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
+from signalbox.pipeline.audit.figures import COUNTED_ROLLUPS, LAST_RUN, read_figures
 from signalbox.pipeline.audit.rollup_table import ROLLUPS, rollup_path
-from signalbox.pipeline.sinks.delta_log import replace_table
+from signalbox.pipeline.sinks.delta_log import newest_version, replace_table
 from signalbox.pipeline.table_state import StateError, StateFolder
 
 pytestmark = pytest.mark.spec("P1")
@@ -76,6 +76,34 @@ def test_fewer_rows_than_records_are_incomplete_without_any_gap(warehouse: Path)
     found = read_figures(warehouse, "events", warehouse)
     assert found["completeness"]["complete"] is False
     assert completeness_line(found) == "INCOMPLETE: 3 events in the tables, 4 records in the topic"
+
+
+def test_rows_that_a_run_has_added_since_the_renewal_are_not_counted(warehouse: Path) -> None:
+    events = warehouse / "events"
+    sequences = {"broker_id": [1], "broker_epoch": [7], "events": [3], "first_seq": [0], "last_seq": [2]}
+    replace_table(rollup_path(events, "gaps"), pa.table(NO_ROWS))
+    replace_table(rollup_path(events, "sequences"), pa.table(sequences))
+    versions = {rollup: newest_version(rollup_path(events, rollup)) for rollup in COUNTED_ROLLUPS}
+    counted = {"topic_records": 3, "table_rows": 3, "dead_rows": 0, "versions": versions}
+    (StateFolder(warehouse, "events").path / LAST_RUN).write_text(json.dumps(counted))
+    before = read_figures(warehouse, "events", warehouse)["completeness"]
+    assert before["complete"] is True
+    replace_table(events, pa.table({"seq": [0, 1, 2, 3]}))
+    replace_table(warehouse / "events_dead", pa.table({"reason": ["not_json"]}))
+    assert read_figures(warehouse, "events", warehouse)["completeness"] == before
+    replace_table(rollup_path(events, "sequences"), pa.table({**sequences, "events": [4], "last_seq": [3]}))
+    replace_table(rollup_path(events, "gaps"), pa.table(NO_ROWS))
+    assert read_figures(warehouse, "events", warehouse)["completeness"] == before, "a renewal is in progress"
+
+
+def test_rows_that_were_removed_since_the_renewal_are_missing(warehouse: Path) -> None:
+    replace_table(rollup_path(warehouse / "events", "gaps"), pa.table(NO_ROWS))
+    counted = {"topic_records": 3, "table_rows": 3, "dead_rows": 0}
+    (StateFolder(warehouse, "events").path / LAST_RUN).write_text(json.dumps(counted))
+    replace_table(warehouse / "events", pa.table({"seq": [0, 1]}))
+    findings = read_figures(warehouse, "events", warehouse)["completeness"]["findings"]
+    assert "2 events in the tables, 3 records in the topic" in findings
+    assert "2 events in the tables, 3 in the sequences of the brokers" in findings
 
 
 def test_an_empty_audit_trail_is_not_complete(warehouse: Path) -> None:

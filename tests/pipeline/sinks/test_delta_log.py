@@ -19,10 +19,13 @@ from signalbox.pipeline.sinks.delta_log import (
     ensure_table,
     is_table,
     last_transaction,
+    newest_version,
     partition_columns,
     read_table,
+    read_version,
     replace_table,
     rows_of_newest_commit,
+    rows_up_to,
 )
 from tests.pipeline.sinks.compacted_meanwhile import write_compacted_meanwhile
 
@@ -103,7 +106,37 @@ def test_rows_are_counted_and_read(tmp_path: Path) -> None:
     assert read_table(path, ["a"]).column("a").to_pylist() == [1, 2, 3]
 
 
+def test_rows_and_content_of_an_earlier_version(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    assert rows_up_to(path, "app", 0) == 0
+    for number in range(3):
+        mark = CommitProperties(app_transactions=[Transaction("app", 5 + number)])
+        write_deltalake(str(path), pa.table({"n": [number]}), mode="append", commit_properties=mark)
+    earlier = TableFiles(path)
+    write_deltalake(str(path), pa.table({"n": [9]}), mode="append")
+    assert [rows_up_to(path, "app", last) for last in (8, 7, 6, 5)] == [4, 4, 2, 1]
+    assert (earlier.rows, earlier.last_transaction("app"), earlier.last_transaction("other")) == (3, 7, None)
+    assert newest_version(path) == 3
+    assert sorted(read_version(path, 1).column("n").to_pylist()) == [0, 1]
+    assert read_version(path, 99).num_rows == 4, "a version that the table never had"
+    for file in path.glob("*.parquet"):
+        file.unlink()
+    replace_table(path, pa.table({"n": [1]}))
+    assert read_version(path, 1).column("n").to_pylist() == [1], "the version's files are gone"
+
+
+def test_rows_before_any_transaction(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    ensure_table(path, struct(n="long"))
+    assert rows_up_to(path, "app", None) == 0
+    mark = CommitProperties(app_transactions=[Transaction("app", 0)])
+    write_deltalake(str(path), pa.table({"n": [1]}), mode="append", commit_properties=mark)
+    assert (rows_up_to(path, "app", None), rows_up_to(path, "app", 0)) == (0, 1)
+
+
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="there is no Delta table"):
+        read_version(tmp_path / "t", 0)
     with pytest.raises(FileNotFoundError, match=r"no Delta table at .*/nowhere"):
         read_table(tmp_path / "nowhere")
 

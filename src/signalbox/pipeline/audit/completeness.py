@@ -1,7 +1,7 @@
 """Whether the tables hold the whole audit trail, and if not, what is missing, repeated or unread: a sentence for each.
 
-Complete means: there are events, as many as the topic has records up to its end, and the events of every broker epoch
-are numbered from 0 without gap or repeat.
+Complete means: there are events, as many as the topic has records up to its end, the sequences were made from all of
+them, and the events of every broker epoch are numbered from 0 without gap or repeat.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ def _counts(completeness: Mapping[str, Any]) -> Iterator[str]:
         yield f"{rows:,} events in the tables, and no run with this checkpoint location has counted those of the topic"
     elif records != rows:
         yield f"{rows:,} events in the tables, {records:,} records in the topic"
+    numbered = sum(broker["events"] for broker in completeness["brokers"])
+    if numbered != completeness["table_rows"]:
+        yield f"{completeness['table_rows']:,} events in the tables, {numbered:,} in the sequences of the brokers"
     if unread:
         yield f"{unread:,} records of the topic are unread"
 

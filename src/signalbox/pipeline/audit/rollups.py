@@ -19,10 +19,15 @@ from signalbox.pipeline.object_store.open_table import store_faults
 from signalbox.pipeline.sinks.delta_log import TableFiles, is_table, replace_table
 
 
-def renew_rollups(events_table: TableLocation, state_folder: Path, read: Callable[[Sequence[str]], DataFrame]) -> int:
+def renew_rollups(
+    events_table: TableLocation,
+    state_folder: Path,
+    read: Callable[[Sequence[str]], DataFrame],
+    files: TableFiles | None = None,
+) -> int:
     """Renews every roll-up table beside the events table and returns the number of files read. `read` returns the
-    events of some of the table's files."""
-    files = TableFiles(events_table)
+    events of some of the table's files. `files`: the version of the table that is rolled up, by default the newest."""
+    files = files or TableFiles(events_table)
     states = RollupStates(state_folder, files.table_id)
     covered = states.covered_version()
     added = None if covered is None else files.added_since(covered)

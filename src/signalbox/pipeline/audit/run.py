@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from signalbox.pipeline.alerts.rules import AlertRules, RuleSettings
 from signalbox.pipeline.alerts.watch import alert_writer, recall
 from signalbox.pipeline.audit.completeness import completeness_line
 from signalbox.pipeline.audit.event_table import KEPT_COLUMNS, NEWER_SCHEMA, event_ddl
-from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
-from signalbox.pipeline.audit.rollups import renew_rollups
+from signalbox.pipeline.audit.figures import read_figures
+from signalbox.pipeline.audit.renewal import renew
 from signalbox.pipeline.client.librdkafka_settings import librdkafka_settings
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
@@ -58,26 +57,12 @@ def audit_shape(ddl: str | None) -> RecordShape:
     return RecordShape(fields_of(ddl), kept=KEPT_COLUMNS, rejected=NEWER_SCHEMA, takes_tombstones=False)
 
 
-def _renew(run: TableRun) -> None:
-    """Roll-ups of the table's events, the topic's records up to the end of the table, and its records beyond."""
-    renew_rollups(run.good_target.path, run.job.folder.path / "rollups", run.rows_of)
-    counted = {
-        "topic_records": run.consumed(),
-        "unread_records": run.unread(),
-        "at_ms": int(time.time() * 1000),
-    }
-    path = run.job.folder.path / LAST_RUN
-    fresh = path.with_suffix(".fresh")
-    fresh.write_text(json.dumps(counted) + "\n")
-    fresh.replace(path)
-
-
 def _meanwhile(run: TableRun, options: AuditOptions) -> Callable[[], None]:
     renewed = [time.monotonic()]
 
     def renew_when_due() -> None:
         if options.trigger_seconds is not None and time.monotonic() - renewed[0] > options.roll_up_every_seconds:
-            _renew(run)
+            renew(run)
             renewed[0] = time.monotonic()
 
     return renew_when_due
@@ -136,7 +121,7 @@ def run_audit(
             run.on_rows = _alerts(run, options, options.alerts_topic, say)
         counts = run.run(_meanwhile(run, options))
         started = time.monotonic()
-        _renew(run)
+        renew(run)
         say(f"{options.name}: roll-ups renewed in {duration_text(time.monotonic() - started)}")
         result = _result(run, counts, options)
     say(f"{options.name}: {result.rows:,} events added; {completeness_line(result.figures)}")

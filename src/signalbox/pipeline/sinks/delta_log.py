@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.dataset as ds
 from deltalake import DeltaTable, Schema, write_deltalake
+from deltalake.exceptions import DeltaError
 from deltalake.schema import Field
 
 from signalbox.pipeline.object_store.location import TableLocation
@@ -108,9 +109,41 @@ def read_table(path: TableLocation, columns: list[str] | None = None, rows: ds.E
         return dataset.to_table(columns=columns, filter=rows)
 
 
+def read_version(path: TableLocation, version: int) -> pa.Table:
+    """A table as it was at a version; as it is now if it never had it, or if the version's files are gone. Raises
+    FileNotFoundError when there is no table."""
+    if not is_table(path):
+        raise FileNotFoundError(f"there is no Delta table at {path}")
+    table = open_table(path)
+    try:
+        table.load_as_version(version)
+        return table.to_pyarrow_dataset(filesystem=file_system(path)).to_table()
+    except (DeltaError, OSError):
+        return read_table(path)
+
+
+def newest_version(path: TableLocation) -> int:
+    """The number of the newest version of a table."""
+    return open_table(path).version()
+
+
 def count_rows(path: TableLocation) -> int:
     """The rows of a table, from its log; 0 when there is no table."""
     return int(open_table(path).count()) if is_table(path) else 0
+
+
+def rows_up_to(path: TableLocation, application: str, transaction: int | None) -> int:
+    """The rows of the newest version of a table that no later transaction of the application has changed; 0 when there
+    is no table. `transaction`: None is before the first one."""
+    if not is_table(path):
+        return 0
+    with store_faults(path):
+        table = open_table(path)
+        while (newest := table.transaction_version(application)) is not None:
+            if transaction is not None and newest <= transaction:
+                break
+            table.load_as_version(table.version() - 1)
+        return int(table.count())
 
 
 def rows_of_newest_commit(path: Path) -> int:
@@ -142,6 +175,15 @@ class TableFiles:
         self._table = open_table(path)
         self.version = self._table.version()
         self.table_id = str(self._table.metadata().id)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows in that version."""
+        return int(self._table.count())
+
+    def last_transaction(self, application: str) -> int | None:
+        """The newest transaction of an application in that version; None: there is none."""
+        return self._table.transaction_version(application)
 
     def all(self) -> list[str]:
         """The files that make up the table."""

@@ -135,11 +135,21 @@ def test_the_group_coordinator_is_notified_of_committed_markers(running_broker: 
     assert groups.transactions == [(0, 5, 2, True), (0, 6, 0, False)]
 
 
-def test_a_group_coordinator_that_loads_has_the_marker_retried(running_broker: RunningBroker) -> None:
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Error.COORDINATOR_LOAD_IN_PROGRESS, Error.NOT_LEADER_OR_FOLLOWER),
+        (Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_LEADER_OR_FOLLOWER),
+        (Error.NOT_COORDINATOR, Error.NOT_LEADER_OR_FOLLOWER),
+        (Error.UNKNOWN_SERVER_ERROR, Error.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_errors_of_the_group_coordinator_are_those_of_a_leader(
+    running_broker: RunningBroker, error: Error, code: Error
+) -> None:
     running_broker.open_coordinator()
-    groups = Completed(Error.COORDINATOR_LOAD_IN_PROGRESS)
-    [result] = write(running_broker, marker(("__consumer_offsets", [0]), producer_id=9), groups=groups)
-    assert result[3] == Error.COORDINATOR_LOAD_IN_PROGRESS
+    [result] = write(running_broker, marker(("__consumer_offsets", [0]), producer_id=9), groups=Completed(error))
+    assert result[3] == code
 
 
 def test_no_marker_is_appended_while_the_group_coordinator_loads(running_broker: RunningBroker) -> None:
@@ -151,7 +161,7 @@ def test_no_marker_is_appended_while_the_group_coordinator_loads(running_broker:
     groups, before = Completed(), replica.log.log_end_offset
     groups.rejection = Error.COORDINATOR_LOAD_IN_PROGRESS
     results = write(running_broker, marker(("__consumer_offsets", [0]), ("beside", [0])), groups=groups)
-    assert [row[3] for row in results] == [Error.COORDINATOR_LOAD_IN_PROGRESS, Error.NONE]
+    assert [row[3] for row in results] == [Error.NOT_LEADER_OR_FOLLOWER, Error.NONE]
     assert (groups.transactions, replica.log.log_end_offset) == ([], before)
 
 

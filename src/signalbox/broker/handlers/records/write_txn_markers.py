@@ -5,8 +5,9 @@ The transaction coordinator sends it when a transaction ends; an administrator s
 coordinator knows (`kafka-transactions.sh abort`). Needs ALTER on the cluster on any listener, or CLUSTER_ACTION on an
 internal listener. A marker is acknowledged when all in-sync replicas have it and, if offsets of a group were committed
 in the transaction, when the group coordinator has completed it too; no marker is appended for a group coordinator that
-is loading. A partition whose replicas do not have the marker after half of `request.timeout.ms` gets REQUEST_TIMED_OUT:
-the response must come before the coordinator gives up, or all markers of the request would be written once more.
+is loading. The errors of the group coordinator are returned as NOT_LEADER_OR_FOLLOWER, as in Kafka. A partition whose
+replicas do not have the marker after half of `request.timeout.ms` gets REQUEST_TIMED_OUT: the response must come before
+the coordinator gives up, or all markers of the request would be written once more.
 Version note: from version 2 on a marker has the version of its transaction, which decides how its producer epoch is
 checked.
 """
@@ -34,6 +35,9 @@ from signalbox.security.authorizer import Authorizer
 _Result = WriteTxnMarkersResponse.WritableTxnMarkerResult
 _TopicResult = WriteTxnMarkersResponse.WritableTxnMarkerTopicResult
 _PartitionResult = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
+
+# Kafka's transaction coordinator stops to send markers to a partition with one of these: it expects a leader's errors.
+_COORDINATOR_ERRORS = (Error.COORDINATOR_NOT_AVAILABLE, Error.COORDINATOR_LOAD_IN_PROGRESS, Error.NOT_COORDINATOR)
 
 
 class _MarkedPartition(NamedTuple):
@@ -85,9 +89,9 @@ class WriteTxnMarkersHandler:
     def _rejection(self, row: _MarkedPartition) -> Error:
         """The error of a marker that is not appended: the group coordinator could not complete the transaction."""
         groups = self._group_transactions
-        return (
-            Error.NONE if groups is None or row.topic != OFFSETS_TOPIC else groups.transaction_rejection(row.partition)
-        )
+        if groups is None or row.topic != OFFSETS_TOPIC:
+            return Error.NONE
+        return _leader_error(groups.transaction_rejection(row.partition))
 
     def _error(self, row: _MarkedPartition, append: PendingAppend) -> Promise[int]:
         """The error code of one marker, when the group coordinator has completed the transaction too."""
@@ -97,7 +101,7 @@ class WriteTxnMarkersHandler:
         marker = row.marker
         return groups.complete_transaction(
             row.partition, marker.producer_id, marker.producer_epoch, marker.transaction_result
-        ).map(int)
+        ).map(_leader_error)
 
     def _response(self, body: Any, codes: Sequence[int]) -> WriteTxnMarkersResponse:
         remaining_codes = iter(codes)
@@ -119,6 +123,11 @@ class WriteTxnMarkersHandler:
                 for marker in body.markers
             ]
         )
+
+
+def _leader_error(error: Error) -> Error:
+    """A group coordinator's error as that of a partition's leader."""
+    return Error.NOT_LEADER_OR_FOLLOWER if error in _COORDINATOR_ERRORS else error
 
 
 def _marked_partitions(body: Any) -> Iterator[_MarkedPartition]:

@@ -196,6 +196,9 @@ def test_without_the_leadership_no_transaction_is_verified() -> None:
         (Error.TRANSACTION_ABORTABLE, 3, Error.INVALID_TXN_STATE),
         (Error.TRANSACTION_ABORTABLE, 4, Error.TRANSACTION_ABORTABLE),
         (Error.INVALID_PRODUCER_EPOCH, 5, Error.INVALID_PRODUCER_EPOCH),
+        (Error.UNKNOWN_TOPIC_OR_PARTITION, 5, Error.COORDINATOR_NOT_AVAILABLE),
+        (Error.NOT_LEADER_OR_FOLLOWER, 4, Error.NOT_COORDINATOR),
+        (Error.KAFKA_STORAGE_ERROR, 5, Error.NOT_COORDINATOR),
     ],
 )
 def test_a_transaction_that_is_not_verified_commits_nothing(error: Error, version: int, code: Error) -> None:

@@ -21,6 +21,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.coordinator.write_errors import client_error_for
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
@@ -113,12 +114,13 @@ class TxnOffsetCommitHandler:
 
 
 def _error_for_version(error: Error, version: int) -> Error:
-    """The error of a verification, as the producer knows it."""
+    """The error of a verification, as the producer knows it. Errors of the group's partition become those of its
+    coordinator: the producer would take them for errors of its own topics."""
     if error in _NOT_VERIFIED or (error is Error.CONCURRENT_TRANSACTIONS and version < _ADDS_PARTITIONS_FROM):
         return Error.COORDINATOR_LOAD_IN_PROGRESS
     if error is Error.TRANSACTION_ABORTABLE and version < _ABORTABLE_FROM:
         return Error.INVALID_TXN_STATE
-    return error
+    return client_error_for(error)
 
 
 def _rejected(topic: _Topic, error: Error) -> _TopicResult:

@@ -129,6 +129,16 @@ def test_after_an_error_the_markers_go_to_the_leader_of_that_time(failure: Excep
     assert bench.written == ["orders"]
 
 
+def test_a_partition_that_takes_no_markers_does_not_hold_up_the_transaction(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    bench = SenderBench()
+    bench.send(P0, P1)
+    bench.respond(Error.UNSUPPORTED_VERSION)
+    assert "t-0" in caplog.text
+    bench.respond()
+    assert (bench.written, bench.sender.left) == (["orders"], 0)
+
+
 def test_a_broker_has_one_request_in_flight_and_the_next_gathers_what_came_meanwhile() -> None:
     bench = SenderBench()
     for _ in range(3):

@@ -61,9 +61,11 @@ def test_the_delay_before_a_retry_grows() -> None:
     assert [markers.next_delay_ms() for _ in range(8)] == [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]
 
 
-def test_errors_are_retried_but_those_of_another_coordinator() -> None:
+def test_errors_are_retried_but_those_that_no_retry_resolves() -> None:
     assert marker_result(Error.NONE) is MarkerResult.WRITTEN
     assert {marker_result(error) for error in EXPECTED_ERRORS} == {MarkerResult.RETRY}
     assert marker_result(Error.UNKNOWN_SERVER_ERROR) is MarkerResult.RETRY
     assert marker_result(Error.INVALID_PRODUCER_EPOCH) is MarkerResult.RETRY_LATER
     assert marker_result(Error.TRANSACTION_COORDINATOR_FENCED) is MarkerResult.STOP
+    assert marker_result(Error.UNSUPPORTED_VERSION) is MarkerResult.DROP
+    assert marker_result(Error.UNSUPPORTED_FOR_MESSAGE_FORMAT) is MarkerResult.DROP

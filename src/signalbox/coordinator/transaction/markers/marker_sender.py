@@ -259,7 +259,7 @@ class MarkerSender:
             self._retry(markers, by_result[MarkerResult.RETRY], markers.next_delay_ms())
         if by_result[MarkerResult.RETRY_LATER]:
             self._retry(markers, by_result[MarkerResult.RETRY_LATER], LATER_MS)
-        self._written(markers, by_result[MarkerResult.WRITTEN])
+        self._written(markers, by_result[MarkerResult.WRITTEN] | by_result[MarkerResult.DROP])
 
 
 def _log(markers: TransactionMarkers, partition: TopicPartition, error: Error, result: MarkerResult) -> None:
@@ -275,6 +275,13 @@ def _log(markers: TransactionMarkers, partition: TopicPartition, error: Error, r
         logger.warning(
             "Transaction marker rejected (transactional id=%s, partition=%s, error=%s): the partition has a newer"
             " producer epoch; retrying every minute",
+            markers.name,
+            partition,
+            error.name,
+        )
+    elif result is MarkerResult.DROP:
+        logger.info(
+            "Transaction marker dropped (transactional id=%s, partition=%s, error=%s): the partition takes no markers",
             markers.name,
             partition,
             error.name,

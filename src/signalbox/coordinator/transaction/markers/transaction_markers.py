@@ -22,6 +22,7 @@ class MarkerResult(Enum):
     WRITTEN = "the partition has its marker"
     RETRY = "send the marker again, to the leader of that time"
     RETRY_LATER = "the partition has a newer producer epoch: only an administrator can end its transaction"
+    DROP = "the partition takes no markers, so it has no batch of the transaction either"
     STOP = "another coordinator took over: send no more markers of the transaction"
 
 
@@ -30,6 +31,8 @@ _RESULTS: dict[Error, MarkerResult] = {
     Error.NONE: MarkerResult.WRITTEN,
     Error.TRANSACTION_COORDINATOR_FENCED: MarkerResult.STOP,
     Error.INVALID_PRODUCER_EPOCH: MarkerResult.RETRY_LATER,
+    Error.UNSUPPORTED_VERSION: MarkerResult.DROP,
+    Error.UNSUPPORTED_FOR_MESSAGE_FORMAT: MarkerResult.DROP,
 }
 
 EXPECTED_ERRORS = frozenset(
@@ -87,7 +90,7 @@ class TransactionMarkers:
         return delay_ms
 
     def written(self, partitions: Iterable[TopicPartition]) -> None:
-        """These partitions have their marker, or do not exist any more."""
+        """These partitions have their marker, take none, or do not exist any more."""
         self.left.difference_update(partitions)
         if not self.left and not self._is_over:
             self._is_over = True

@@ -42,6 +42,19 @@ async def test_a_transaction_from_begin_to_complete() -> None:
 
 
 @transcript
+async def test_the_timeout_is_checked_before_anything_of_the_id_is_known() -> None:
+    bench = TransactionBench()
+    calls = [bench.init(timeout_ms) for timeout_ms in (0, 900_001, 900_000)]
+    await settle()
+    codes = [call.response.error_code for call in calls]
+    assert codes == [Error.INVALID_TRANSACTION_TIMEOUT, Error.INVALID_TRANSACTION_TIMEOUT, Error.NOT_COORDINATOR]
+    await bench.start()
+    accepted = bench.init(900_000)
+    await settle()
+    assert accepted.response.error_code == Error.NONE
+
+
+@transcript
 async def test_an_abort_of_the_next_transaction_waits_for_the_markers_of_the_previous_one() -> None:
     bench = await TransactionBench().start()
     producer = await bench.producer()

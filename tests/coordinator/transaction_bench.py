@@ -68,7 +68,7 @@ class TransactionBench:
         self.producer_ids = CountedProducerIds()
         self.channels = Channels()
         self.level = level
-        settings = TransactionSettings()
+        settings = TransactionSettings(partition_count=1)
 
         def make_shard(partition: int, timer: Timer) -> TransactionShard:
             return TransactionShard(
@@ -87,7 +87,7 @@ class TransactionBench:
             RuntimeSettings(),
         )
         markers = MarkerSender(self.channels, self.channels, self._leader_of, self.deadlines)
-        self.coordinator = TransactionCoordinator(self.runtime, markers, self.producer_ids, 1, self.cache)
+        self.coordinator = TransactionCoordinator(self.runtime, markers, self.producer_ids, settings, self.cache)
         self.coordinator.abort_timed_out_every(SWEEP_MS, self.deadlines)
 
     def _leader_of(self, partition: TopicPartition) -> int | None:

@@ -115,15 +115,17 @@ class GroupSettings:
 
 @dataclass(frozen=True, slots=True)
 class TransactionSettings:
-    """Settings of the transaction shard; `TransactionSettings()` = Kafka's defaults."""
+    """Settings of the transaction coordinator; `TransactionSettings()` = Kafka's defaults. `partition_count`: of
+    `__transaction_state`, while the topic is not in the metadata image."""
 
     max_timeout_ms: int = 900_000
     id_expiration_ms: int = 604_800_000
     abort_timed_out_interval_ms: int = 10_000
+    partition_count: int = 50
 
     @staticmethod
     def read(values: Mapping[str, Value]) -> TransactionSettings:
-        """From the typed values of `COORDINATOR_CONFIG`."""
+        """From the typed values of `COORDINATOR_CONFIG`; the partition count is not among them."""
         number = _numbers(values)
         return TransactionSettings(
             max_timeout_ms=number["transaction.max.timeout.ms"],

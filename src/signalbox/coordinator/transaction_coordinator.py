@@ -14,6 +14,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import TRANSACTIONS_TOPIC
 from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.common.waiting.promise import Promise
+from signalbox.coordinator.config_rows import TransactionSettings
 from signalbox.coordinator.decision import Decision, R
 from signalbox.coordinator.group_coordinator import partition_for
 from signalbox.coordinator.ports import ProducerIds
@@ -36,20 +37,21 @@ Producer = tuple[int, int]  # producer id and epoch
 
 
 class TransactionCoordinator:
-    """`partition_count` of `__transaction_state` is that of the config until the topic is in the metadata image."""
+    """One per broker."""
 
     def __init__(
         self,
         runtime: CoordinatorRuntime[TransactionShard],
         markers: MarkerSender,
         producer_ids: ProducerIds,
-        partition_count: int,
+        settings: TransactionSettings,
         cache: MetadataCache,
     ) -> None:
         self._runtime = runtime
         self._markers = markers
         self._producer_ids = producer_ids
-        self._partition_count = partition_count
+        self._partition_count = settings.partition_count
+        self._max_timeout_ms = settings.max_timeout_ms
         self._stopped = False
         self._sweeping: set[int] = set()
         cache.subscribe(self._image_changed)
@@ -133,6 +135,9 @@ class TransactionCoordinator:
                 error_code=client_error_for(rejection.error), producer_epoch=NO_PRODUCER_EPOCH
             )
 
+        # Before anything of the id is known, as in Kafka: a wrong timeout is an error on every broker.
+        if not 0 < request.transaction_timeout_ms <= self._max_timeout_ms:
+            return Promise.of(rejected(KafkaError(Error.INVALID_TRANSACTION_TIMEOUT)))
         initialized = self._write_with_producer_id(
             request.transactional_id or "", lambda shard, new: shard.init_producer_id.init(request, new)
         )

@@ -4,7 +4,7 @@ the leaders, and the verification of this broker's partitions, with channels to 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.transactions.transaction_verifier import TransactionVerifier
@@ -99,7 +99,7 @@ def open_transaction_coordinator(
         runtime,
         markers,
         PromisedProducerIds(producer_ids),
-        context.config["transaction.state.log.num.partitions"],
+        replace(settings, partition_count=context.config["transaction.state.log.num.partitions"]),
         cache,
     )
     coordinator.abort_timed_out_every(settings.abort_timed_out_interval_ms, deadlines)

@@ -21,11 +21,6 @@ def test_a_new_transactional_id_begins_with_epoch_0_and_each_producer_gets_the_n
     assert (bench.current.state, bench.current.timeout_ms) == (TransactionState.EMPTY, TIMEOUT_MS)
 
 
-@pytest.mark.parametrize(("timeout_ms", "error"), [(0, 50), (900_000, 0), (900_001, 50)])
-def test_the_timeout_has_a_maximum(timeout_ms: int, error: int) -> None:
-    assert error_of(lambda: ShardBench().init(timeout_ms)) == error
-
-
 def test_an_ongoing_transaction_is_aborted_with_an_epoch_that_no_producer_gets() -> None:
     bench = ShardBench(level=1)
     bench.holds(state=TransactionState.ONGOING)

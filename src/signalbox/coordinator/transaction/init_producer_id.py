@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from signalbox.coordinator.config_rows import TransactionSettings
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.transaction.end_transaction import EndTransaction, ProducerIdNeeded
 from signalbox.coordinator.transaction.transaction_state import TransactionState
@@ -31,19 +30,15 @@ class InitProducerId:
         self,
         ids: TransactionalIds,
         end_transaction: EndTransaction,
-        settings: TransactionSettings,
         now_ms: Callable[[], int],
     ) -> None:
         self._ids = ids
         self._end_transaction = end_transaction
-        self._settings = settings
         self._now_ms = now_ms
 
     def init(self, request: InitProducerIdRequest, new_producer_id: int) -> Decision[InitProducerIdResponse]:
         """`new_producer_id` = -1 the first time; raises ProducerIdNeeded if the decision must be taken with one.
         Raises KafkaError if the producer gets no id."""
-        if not 0 < request.transaction_timeout_ms <= self._settings.max_timeout_ms:
-            raise KafkaError(Error.INVALID_TRANSACTION_TIMEOUT)
         entry = self._ids.get(request.transactional_id or "")
         if entry is None:
             entry = self._create(request, new_producer_id)

@@ -42,7 +42,7 @@ class TransactionShard:
         now_ms = clock.now_ms
         end = EndTransaction(self.ids, self._send_markers, level, now_ms)
         self.end_transaction = end
-        self.init_producer_id = InitProducerId(self.ids, end, settings, now_ms)
+        self.init_producer_id = InitProducerId(self.ids, end, now_ms)
         self.add_partitions = AddPartitions(self.ids, now_ms)
         self.prepared = PreparedTransactions(self.ids, end, timer, now_ms)
         self.describe_transactions = DescribeTransactions(self.ids, now_ms)

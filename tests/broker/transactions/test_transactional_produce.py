@@ -157,6 +157,18 @@ def test_concurrent_transactions_are_not_awaited_for_ever(leader: Leader) -> Non
     assert len(leader.channels.sent) == 6
 
 
+def test_verifications_that_are_started_several_times_leave_nothing_when_they_fail(leader: Leader) -> None:
+    leader.produce.verify("t", 12, BATCHES)
+    for number in range(2):
+        leader.channels.answer(number, {P0: Error.CONCURRENT_TRANSACTIONS})
+        leader.cluster.advance(20, step_ms=20)
+    leader.channels.answer(2, dict.fromkeys([P0, P1], Error.TRANSACTION_ABORTABLE))
+    for number in range(2):
+        log = leader.cluster.brokers[1].partition(number).log
+        assert log is not None
+        assert len(log.body.verifications) == 0
+
+
 def test_partitions_that_are_led_elsewhere_are_not_verified(leader: Leader) -> None:
     verification = leader.produce.verify("t", 11, {KEY0: (5, 0, 0), ("nowhere", 0): (5, 0, 0)})
     leader.channels.answer(0, {})

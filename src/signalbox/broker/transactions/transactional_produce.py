@@ -119,13 +119,18 @@ class TransactionalProduce:
             else:
                 result.complete(verified)
 
+        def restart(verified: Verified) -> None:
+            self._abandon(producer_id, verified, map(TopicPartition._make, verified.guard_by_partition))
+            ask()
+
         def on_errors(verified: Verified, errors: Errors) -> None:
             # A marker of the previous transaction that is written meanwhile takes the guard back: a retry gets another.
             is_concurrent = adds_partitions and Error.CONCURRENT_TRANSACTIONS in errors.values()
             if is_concurrent and clock.monotonic() < give_up_at:
-                self._replicas.scheduler.deadlines.add(self.settings.retry_backoff_ms, ask)
+                self._replicas.scheduler.deadlines.add(self.settings.retry_backoff_ms, lambda: restart(verified))
             else:
-                self._abandon(producer_id, verified, errors)
+                ended = [partition for partition, error in errors.items() if error in ENDING_ERRORS]
+                self._abandon(producer_id, verified, ended)
                 result.complete(_with_errors(verified, errors, api_version))
 
         ask()
@@ -142,11 +147,11 @@ class TransactionalProduce:
                 verified.guard_by_partition[key] = log.start_verification(*batch, now_ms, raises_epochs=raises_epochs)
         return verified
 
-    def _abandon(self, producer_id: int, verified: Verified, errors: Errors) -> None:
-        """Remove the verifications that have failed for good."""
-        for partition, error in errors.items():
+    def _abandon(self, producer_id: int, verified: Verified, partitions: Iterable[TopicPartition]) -> None:
+        """Remove the verifications of `partitions`, which have failed for good or are started once more."""
+        for partition in partitions:
             guard, replica = verified.guard_by_partition.get(partition), self._replicas.partition(*partition)
-            if error in ENDING_ERRORS and guard is not None and replica is not None and replica.log is not None:
+            if guard is not None and replica is not None and replica.log is not None:
                 replica.log.abandon_verification(producer_id, guard)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.broker.transactions.transaction_verifier import ProducerTransaction, TransactionVerifier
+from signalbox.client.failures import VersionUnsupported
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
 from signalbox.common.waiting.promise import Promise
@@ -130,6 +131,24 @@ def test_requests_of_the_same_producer_epoch_are_combined() -> None:
     channels.answer(1, {A0: Error.TRANSACTION_ABORTABLE, B0: Error.NOT_COORDINATOR})
     assert result(one) == {A0: Error.TRANSACTION_ABORTABLE}
     assert result(two) == {B0: Error.NOT_COORDINATOR}
+
+
+def test_a_coordinator_that_cannot_verify_is_gone_on_without_but_partitions_are_not_left_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    channels = RecordedChannels()
+    verifying = verifier(channels)
+    for _ in range(2):
+        promises = [
+            verifying.verify(transaction("u"), [B0]),
+            verifying.verify(transaction(), [A0, A1]),
+            verifying.verify(transaction("u", adds=True), [A0]),
+        ]
+        channels.sent[-1][2](VersionUnsupported("no version 4"))
+        channels.sent[-1][2](VersionUnsupported("no version 4"))
+        assert [result(promise) for promise in promises] == [{}, {}, {A0: Error.NETWORK_EXCEPTION}]
+    assert verifying.failures == 2
+    assert caplog.text.count("Transactions not verified (coordinator=1)") == 1
 
 
 def test_the_latest_epoch_of_a_producer_is_verified() -> None:

@@ -4,14 +4,18 @@ AddPartitionsToTxn, versions 4 and later, between brokers. One request is in fli
 that arrive meanwhile share the next one. Two requests of the same producer epoch are combined. If a producer comes with
 a later epoch, its waiting earlier request gets INVALID_PRODUCER_EPOCH. A waiting request of another producer id, or one
 that adds partitions while the other only asks, gets NETWORK_EXCEPTION. Nothing is retried here: the producers retry.
+A coordinator of a release without these versions cannot be asked: the transactions go on without verification, as in
+Kafka. Those whose partitions would have been added get NETWORK_EXCEPTION: they would never get a marker.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from signalbox.broker.ports import CoordinatorChannels
+from signalbox.client.failures import VersionUnsupported
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
@@ -19,6 +23,8 @@ from signalbox.common.metrics import Histogram, MetricName, Metrics
 from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+
+logger = logging.getLogger(__name__)
 
 _Transaction = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
 _Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
@@ -65,6 +71,7 @@ class _Coordinator:
 
     waiting: dict[str, _Waiting] = field(default_factory=dict)
     is_in_flight: bool = False
+    cannot_verify: bool = False  # by its last response
 
 
 class TransactionVerifier:
@@ -127,6 +134,9 @@ class TransactionVerifier:
             coordinator.is_in_flight = False
             self._request_ms.record((self._clock.monotonic() - sent_at) * 1000)
             self._send(broker_id, coordinator)
+            if isinstance(response, VersionUnsupported) and not coordinator.cannot_verify:
+                logger.warning("Transactions not verified (coordinator=%d): %s", broker_id, response)
+            coordinator.cannot_verify = isinstance(response, VersionUnsupported)
             self.failures += _complete(sent, response)
 
         request = AddPartitionsToTxnRequest(transactions=[_encoded(waiting) for waiting in sent.values()])
@@ -148,7 +158,9 @@ def _encoded(waiting: _Waiting) -> AddPartitionsToTxnRequest.AddPartitionsToTxnT
 
 
 def _complete(sent: Mapping[str, _Waiting], response: AddPartitionsToTxnResponse | Exception) -> int:
-    """The number of partitions that are not verified. Yields."""
+    """The number of partitions that are rejected. Yields."""
+    if isinstance(response, VersionUnsupported):
+        return _go_on_without(sent.values())
     if isinstance(response, Exception) or response.error_code:
         error = Error.NETWORK_EXCEPTION if isinstance(response, Exception) else Error.of(response.error_code)
         if error is Error.CLUSTER_AUTHORIZATION_FAILED:  # the producer can do nothing about it
@@ -168,6 +180,18 @@ def _complete(sent: Mapping[str, _Waiting], response: AddPartitionsToTxnResponse
             errors = _errors(result)
             waiting.complete(errors)
             failures += len(errors)
+    return failures
+
+
+def _go_on_without(sent: Iterable[_Waiting]) -> int:
+    """The number of partitions that are rejected since they cannot be added."""
+    failures = 0
+    for waiting in sent:
+        if waiting.transaction.adds_partitions:
+            waiting.fail(Error.NETWORK_EXCEPTION)
+            failures += len(waiting.partitions)
+        else:
+            waiting.complete({})
     return failures
 
 

@@ -133,6 +133,21 @@ def test_requests_of_the_same_producer_epoch_are_combined() -> None:
     assert result(two) == {B0: Error.NOT_COORDINATOR}
 
 
+def test_a_request_whose_partitions_are_not_at_fault_is_retried_by_its_producer() -> None:
+    channels = RecordedChannels()
+    verifying = verifier(channels)
+    verifying.verify(transaction("u"), [A0])
+    partly, innocent, verified = (verifying.verify(transaction(), rows) for rows in ([A0, B0], [A1], ()))
+    channels.answer(0, {})
+    unattempted = dict.fromkeys([A0, A1], Error.OPERATION_NOT_ATTEMPTED)
+    channels.answer(1, {**unattempted, B0: Error.UNKNOWN_TOPIC_OR_PARTITION})
+    assert result(partly) == {A0: Error.OPERATION_NOT_ATTEMPTED, B0: Error.UNKNOWN_TOPIC_OR_PARTITION}
+    assert (result(innocent), result(verified)) == ({A1: Error.NETWORK_EXCEPTION}, {})
+    alone = verifying.verify(transaction(), [A0])
+    channels.answer(2, unattempted)
+    assert result(alone) == {A0: Error.OPERATION_NOT_ATTEMPTED}
+
+
 def test_a_coordinator_that_cannot_verify_is_gone_on_without_but_partitions_are_not_left_out(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

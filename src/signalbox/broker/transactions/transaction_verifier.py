@@ -59,7 +59,12 @@ class _Waiting:
 
     def complete(self, errors: Errors) -> None:
         for promise, partitions in self.promises:
-            promise.complete({partition: errors[partition] for partition in partitions if partition in errors})
+            own = {partition: errors[partition] for partition in partitions if partition in errors}
+            # Another request's partitions kept the coordinator from these. The error is final for producers: they retry
+            # after this one, alone.
+            if len(self.promises) > 1 and set(own.values()) == {Error.OPERATION_NOT_ATTEMPTED}:
+                own = dict.fromkeys(own, Error.NETWORK_EXCEPTION)
+            promise.complete(own)
 
     def fail(self, error: Error) -> None:
         self.complete(dict.fromkeys(self.partitions, error))

@@ -83,6 +83,18 @@ def test_the_recovery_point_moves_when_the_old_segment_is_synced(tmp_path: Path)
     assert (log.body.recovery_point, log.online) == (2, False)
 
 
+def test_the_snapshot_of_a_closed_segment_is_durable_before_the_recovery_point_moves(tmp_path: Path) -> None:
+    disk = FaultyFileSystem()
+    log = new_log(tmp_path, file_system=disk)
+    append(log, batch(2))
+    log.roll()
+    assert (disk.calls["fsync"], log.body.recovery_point) == (2, 2)
+    disk.fail("fsync", path_part=".snapshot")
+    append(log, batch(2))
+    log.roll()
+    assert (log.body.recovery_point, log.online) == (2, False)
+
+
 def test_a_truncation_while_a_sync_is_under_way_is_not_undone_by_it(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     later = log.body.directory.background = Later()

@@ -32,7 +32,7 @@ from signalbox.storage.files.open_files import OpenFile
 from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.producers.producer_replay import rebuild_transaction_index, replay_producers
-from signalbox.storage.producers.producer_snapshot import save_snapshot
+from signalbox.storage.producers.producer_snapshot import save_snapshot, sync_snapshots
 from signalbox.storage.producers.producer_state import ProducerStates
 from signalbox.storage.producers.transaction_verification import TransactionVerifications
 from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
@@ -160,11 +160,12 @@ class LogBody:
         file = old.file()
         self.directory.disk.open_files.touch(old)
 
-        truncations = self._truncations
+        truncations, folder, durable_to = self._truncations, self.folder, self.recovery_point
 
         def sync_files() -> None:
             self.directory.disk.file_system.fsync(file.fd)
             old.transaction_index.sync(self.directory.disk.file_system)
+            sync_snapshots(self.directory.disk.file_system, folder, durable_to, next_offset)
 
         def synced(error: BaseException | None) -> None:
             if isinstance(error, OSError):

@@ -1,9 +1,18 @@
+import errno
 from pathlib import Path
 
 import pytest
 
+from signalbox.storage.files.faulty_file_system import FaultyFileSystem
+from signalbox.storage.files.file_names import SNAPSHOT_SUFFIX, offset_name
 from signalbox.storage.files.file_system import RealFileSystem
-from signalbox.storage.producers.producer_snapshot import decode_snapshot, encode_snapshot, load_snapshot, save_snapshot
+from signalbox.storage.producers.producer_snapshot import (
+    decode_snapshot,
+    encode_snapshot,
+    load_snapshot,
+    save_snapshot,
+    sync_snapshots,
+)
 from signalbox.storage.producers.producer_state import ProducerStates
 
 pytestmark = pytest.mark.spec("D2")
@@ -67,3 +76,19 @@ def test_a_changed_snapshot_is_rejected(at: int) -> None:
     data[at] ^= 0x40
     with pytest.raises(ValueError, match="snapshot"):
         decode_snapshot(bytes(data))
+
+
+def saved(folder: Path, *offsets: int) -> None:
+    for offset in offsets:
+        save_snapshot(RealFileSystem(), str(folder / offset_name(offset, SNAPSHOT_SUFFIX)), ProducerStates())
+
+
+def test_snapshots_are_made_durable_and_may_be_gone(tmp_path: Path) -> None:
+    saved(tmp_path, 10, 20, 30, 40)
+    disk = FaultyFileSystem()
+    sync_snapshots(disk, str(tmp_path), 10, 30)
+    assert (disk.calls["fsync"], disk.calls["close"]) == (2, 2)
+    disk.fail("open", errno.ENOENT, "20.snapshot")
+    sync_snapshots(disk, str(tmp_path), 10, 30)
+    assert disk.calls["fsync"] == 3
+    sync_snapshots(disk, str(tmp_path / "renamed"), 10, 30)

@@ -5,15 +5,18 @@
     first offset of the open transaction i64 (-1 for none)
 
 Only the last batch of each producer is kept. A snapshot at offset N holds the state before N. It is taken when a
-segment is rolled and at a clean shutdown, so that a start replays at most one segment.
+segment is rolled, at a clean shutdown and when the log is moved, so that a start replays at most one segment.
 """
 
 from __future__ import annotations
 
+import os
 import struct
+from contextlib import suppress
 
 from crc32c import crc32c
 
+from signalbox.storage.files.file_names import SNAPSHOT_SUFFIX, offset_name, offsets_in
 from signalbox.storage.files.file_system import FileSystem, replace_file
 from signalbox.storage.producers.producer_state import (
     MAX_SEQUENCE,
@@ -75,6 +78,24 @@ def decode_snapshot(data: bytes) -> ProducerStates:
 def save_snapshot(file_system: FileSystem, path: str, states: ProducerStates, sync: bool = False) -> None:
     """Replaces the snapshot at `path`."""
     replace_file(file_system, path, encode_snapshot(states), sync)
+
+
+def sync_snapshots(file_system: FileSystem, folder: str, after: int, up_to: int) -> None:
+    """Makes the snapshots above `after` and up to `up_to` durable. In any thread: the folder may be renamed and a
+    snapshot removed meanwhile."""
+    with suppress(FileNotFoundError):
+        for offset in offsets_in(folder, SNAPSHOT_SUFFIX):
+            if after < offset <= up_to:
+                with suppress(FileNotFoundError):
+                    _sync(file_system, os.path.join(folder, offset_name(offset, SNAPSHOT_SUFFIX)))
+
+
+def _sync(file_system: FileSystem, path: str) -> None:
+    fd = file_system.open(path)
+    try:
+        file_system.fsync(fd)
+    finally:
+        file_system.close(fd)
 
 
 def load_snapshot(file_system: FileSystem, path: str, size: int) -> ProducerStates:

@@ -220,3 +220,18 @@ def test_a_truncation_is_logged_with_the_offset_where_the_log_ends(
         f"before>={segments[-1].stem.lstrip('0')}, reason=leader epoch 1 after 9, bytes={13 * size}, "
         f"later segments={len(segments) - 2}). A follower fetches the rest from its leader"
     ]
+
+
+def test_the_snapshot_of_a_clean_shutdown_inside_a_segment_does_not_outlive_the_next_run(tmp_path: Path) -> None:
+    log, folder = new_log(tmp_path), tmp_path / str(TP)
+    for number in range(3):
+        append(log, batch(2, producer_id=7, sequence=number * 2))
+        log.close()
+        log = reopened(tmp_path)
+        assert [path.stem for path in folder.glob("*.snapshot")] == [f"{2 * number + 2:020}"]
+    log.roll()
+    append(log, batch(2, producer_id=7, sequence=6))
+    log.close()
+    log = reopened(tmp_path)
+    assert sorted(path.stem for path in folder.glob("*.snapshot")) == [f"{offset:020}" for offset in (6, 8)]
+    assert log.body.producers.entries[7].last_sequence == 7

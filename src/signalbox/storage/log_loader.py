@@ -22,6 +22,7 @@ from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log_body import LogBody, new_segment
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.producers.producer_replay import rebuild_transaction_indexes, replay_producers
+from signalbox.storage.producers.producer_snapshot import remove_unused_snapshots
 from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from signalbox.storage.segments.segment_list import SegmentList
 from signalbox.storage.segments.segment_scan import scan_batches
@@ -69,7 +70,8 @@ def load_body(folder: str, directory: LogDirectory, config: LogConfig, last_run:
     body.log_start_offset = max(base_offsets[0], last_run.log_start_offset)
     if epochs.truncate_from_end(end_offset) | epochs.truncate_from_start(body.log_start_offset):
         epochs.save()
-    body.drop_snapshots_after(end_offset)
+    remaining = [segment.base_offset for segment in segments]
+    remove_unused_snapshots(directory.disk.file_system, folder, remaining, end_offset)
     body.producers = replay_producers(directory.disk.file_system, folder, segments, end_offset)
     segments.active.activate()
     body.transaction_index(segments.active)

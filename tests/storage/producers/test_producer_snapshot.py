@@ -4,12 +4,13 @@ from pathlib import Path
 import pytest
 
 from signalbox.storage.files.faulty_file_system import FaultyFileSystem
-from signalbox.storage.files.file_names import SNAPSHOT_SUFFIX, offset_name
+from signalbox.storage.files.file_names import SNAPSHOT_SUFFIX, offset_name, offsets_in
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.producers.producer_snapshot import (
     decode_snapshot,
     encode_snapshot,
     load_snapshot,
+    remove_unused_snapshots,
     save_snapshot,
     sync_snapshots,
 )
@@ -81,6 +82,25 @@ def test_a_changed_snapshot_is_rejected(at: int) -> None:
 def saved(folder: Path, *offsets: int) -> None:
     for offset in offsets:
         save_snapshot(RealFileSystem(), str(folder / offset_name(offset, SNAPSHOT_SUFFIX)), ProducerStates())
+
+
+@pytest.mark.parametrize(
+    ("offsets", "kept"),
+    [
+        ([0, 5, 10, 13, 17, 20, 21], [0, 10, 20]),
+        ([10, 20, 22, 25], [10, 20, 25]),  # the newest one inside the last segment
+        ([13, 23, 31], [23]),  # above the end
+        ([10, 20], [10, 20]),
+        ([], []),
+    ],
+)
+def test_of_the_snapshots_inside_segments_only_the_newest_is_kept(
+    tmp_path: Path, offsets: list[int], kept: list[int]
+) -> None:
+    saved(tmp_path, *offsets)
+    end_offset = 20 if 21 in offsets else 30
+    remove_unused_snapshots(RealFileSystem(), str(tmp_path), [0, 10, 20], end_offset)
+    assert offsets_in(str(tmp_path), SNAPSHOT_SUFFIX) == kept
 
 
 def test_snapshots_are_made_durable_and_may_be_gone(tmp_path: Path) -> None:

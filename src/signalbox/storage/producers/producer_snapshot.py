@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Collection
 from contextlib import suppress
 
 from crc32c import crc32c
@@ -78,6 +79,19 @@ def decode_snapshot(data: bytes) -> ProducerStates:
 def save_snapshot(file_system: FileSystem, path: str, states: ProducerStates, sync: bool = False) -> None:
     """Replaces the snapshot at `path`."""
     replace_file(file_system, path, encode_snapshot(states), sync)
+
+
+def remove_unused_snapshots(
+    file_system: FileSystem, folder: str, base_offsets: Collection[int], end_offset: int
+) -> None:
+    """Removes the snapshots above `end_offset`, and those inside segments, which would stay when those are deleted.
+    The newest one inside the last segment is kept, so that a start does not replay what is before it."""
+    kept, last_base_offset = set(base_offsets), max(base_offsets)
+    offsets = offsets_in(folder, SNAPSHOT_SUFFIX)
+    kept.update([offset for offset in offsets if last_base_offset < offset <= end_offset][-1:])
+    for offset in offsets:
+        if offset > end_offset or offset not in kept:
+            file_system.remove(os.path.join(folder, offset_name(offset, SNAPSHOT_SUFFIX)))
 
 
 def sync_snapshots(file_system: FileSystem, folder: str, after: int, up_to: int) -> None:

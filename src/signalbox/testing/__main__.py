@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TextIO
 
+from signalbox.testing.control.fault_control import FAILURES, words_of
 from signalbox.testing.drill.command_client import CommandClient
 from signalbox.testing.drill.drill import run_drill
 from signalbox.testing.drill.drill_client import SignalboxProducer, StartClient
@@ -92,8 +93,8 @@ def _executed(cluster: KafkaCluster, line: str, applied: list[AppliedFaults]) ->
             return {"healed": True}
         fault = parse_fault(line)
         applied.append(cluster.faults(fault))
-    except ValueError as error:
-        return {"error": str(error)}
+    except FAILURES as error:
+        return {"error": words_of(error)}
     return {"applied": text_of(fault)}
 
 

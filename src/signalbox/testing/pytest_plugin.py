@@ -190,6 +190,8 @@ def _options(request: pytest.FixtureRequest) -> dict[str, Any]:
     options = _defaults(request)
     for marker in reversed(list(request.node.iter_markers())):  # the one nearest to the test counts
         if marker.name in (_MARKER, _SAME_MARKER):
+            if marker.args:
+                raise pytest.UsageError(f"options of the marker {marker.name} have names (brokers=3): {marker.args}")
             options |= marker.kwargs
     return options
 

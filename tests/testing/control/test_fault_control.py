@@ -41,7 +41,7 @@ def test_faults_have_numbers_and_are_taken_back_by_them(control: FaultControl, b
     assert control.execute({"do": "clear", "numbers": [1]}) == {"cleared": [1]}
     assert leads_to(control) == [[1], [2]]
     assert control.execute({"do": "list"})["faults"] == [{"number": 2, "fault": "Stall node=2"}]
-    assert control.execute({"do": "clear"}) == {"cleared": [2]}
+    assert control.execute({"do": "clear", "numbers": [2, 2]}) == {"cleared": [2]}
     assert not board.line("broker-2").held
     assert control.execute(SWAP)["number"] == 3
 
@@ -72,6 +72,8 @@ def test_the_addresses(control: FaultControl, board: SwitchboardThread) -> None:
         ({"do": "apply", "fault": "Stall", "fields": {"node": "x"}}, "node is a whole number, not 'x'"),
         ({"do": "apply", "fault": "DropRequest", "fields": {"api": "Fetch"}}, "the fault reads requests"),
         ({"do": "clear", "numbers": [4]}, "there is no fault 4; applied are: none"),
+        ({"do": "clear", "numbers": 5}, "numbers of faults are a list of numbers, not 5"),
+        ({"do": "clear", "numbers": ["1"]}, "numbers of faults are a list of numbers"),
         ({"do": "nothing"}, "there is no such request"),
         (7, "there is no such request: 7"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from signalbox.testing.faults import (
@@ -95,3 +97,15 @@ def test_a_node_that_is_not_there_changes_nothing(board: SwitchboardThread) -> N
         with pytest.raises(ValueError, match="no broker 4"):
             faults.apply(Delay(1, 5), Delay(4, 5))
         assert board.line("broker-1").delay_seconds == 0
+
+
+def test_a_fault_that_cannot_be_taken_back_keeps_no_other(board: SwitchboardThread) -> None:
+    with board:
+        faults = with_lines(board)
+        applied = faults.apply(SwapAddresses(1, 2), RefuseConnections(3))
+        address = board.line("broker-3").address
+        with socket.create_server(address), pytest.raises(OSError, match="in use") as raised:
+            applied.remove()
+        assert raised.value.__notes__ == ["RefuseConnections node=3 could not be taken back"]
+        assert targets(board) == [1, 2, 3]
+        assert faults.applied() == []

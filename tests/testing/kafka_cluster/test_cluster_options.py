@@ -22,6 +22,7 @@ pytestmark = pytest.mark.spec("R7")
         ({"security": "SASL_SSL", "acls": {"eve": ["READ t"]}}, "acls are for users of the cluster, not for eve"),
         ({"security": "SASL_SSL", "acls": {"alice": ["MAY t"]}}, "'MAY' is no operation"),
         ({"security": "SASL_SSL", "users": {}}, "SASL needs at least one user"),
+        ({"security": "SASL_SSL", "users": {"eve": 'a"b'}}, "the password of eve has a quote"),
         ({"broker": 3, "topic": "t"}, "not broker, topic"),
     ],
 )

@@ -22,6 +22,7 @@ from signalbox.security.acl import (
 from signalbox.testing.faults import Delay, Stall
 from signalbox.testing.kafka_cluster.cluster_options import ClusterOptions
 from signalbox.testing.kafka_cluster.kafka_cluster import ClusterPool, KafkaCluster
+from signalbox.testing.process_cluster import ProcessCluster
 
 pytestmark = pytest.mark.spec("R7")
 
@@ -92,8 +93,12 @@ def test_brokers_as_processes(kafka_cluster: KafkaCluster, kafka_topic: str) -> 
     assert produce(kafka_cluster, kafka_topic, b"one") is None
     kafka_cluster.brokers.stop_broker(2)
     assert kafka_cluster.stopped() == [2]
+    brokers = kafka_cluster.brokers
+    assert isinstance(brokers, ProcessCluster)
+    brokers.pause(1)
     kafka_cluster.heal()
     assert kafka_cluster.stopped() == []
+    assert not brokers.brokers[1].stopped_by_signal
     assert values(kafka_cluster, kafka_topic) == [b"one"]
     assert set(kafka_cluster.broker_logs()) == {"broker 1", "broker 2"}
 

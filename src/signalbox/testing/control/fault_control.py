@@ -27,6 +27,14 @@ from signalbox.testing.switchboard_thread import SwitchboardThread
 
 JsonObject = dict[str, Any]
 
+# What applying a fault and taking it back may raise.
+FAILURES = (ValueError, ClientFailure, KafkaError, OSError)
+
+
+def words_of(failure: BaseException) -> str:
+    """The failure in words."""
+    return "; ".join([str(failure) or "the brokers have not done it in a minute", *getattr(failure, "__notes__", ())])
+
 
 class FaultControl:
     """The faults of one switchboard, each with a number."""
@@ -47,8 +55,8 @@ class FaultControl:
                     return self._list()
                 case {"do": "clear"}:
                     return self._clear(request.get("numbers") or list(self._applied))
-        except (ValueError, ClientFailure, KafkaError, TimeoutError) as error:
-            return {"error": str(error) or "the brokers have not done it in a minute"}
+        except FAILURES as error:
+            return {"error": words_of(error)}
         return {"error": f"there is no such request: {request}"}
 
     def _apply(self, name: str, values: Mapping[str, str]) -> JsonObject:
@@ -58,14 +66,17 @@ class FaultControl:
         self._applied[number] = text_of(fault), applied
         return {"number": number, "fault": text_of(fault)}
 
-    def _clear(self, numbers: list[int]) -> JsonObject:
+    def _clear(self, numbers: Any) -> JsonObject:
+        if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
+            raise ValueError(f"numbers of faults are a list of numbers, not {numbers}")
+        numbers = sorted({*numbers})
         for number in numbers:
             if number not in self._applied:
                 applied = ", ".join(map(str, self._applied)) or "none"
                 raise ValueError(f"there is no fault {number}; applied are: {applied}")
-        for number in sorted(numbers, reverse=True):
+        for number in reversed(numbers):
             self._applied.pop(number)[1].remove()
-        return {"cleared": sorted(numbers)}
+        return {"cleared": numbers}
 
     def _list(self) -> JsonObject:
         async def addresses(board: Switchboard) -> list[JsonObject]:

@@ -64,12 +64,20 @@ class FaultSet:
                 raise FaultConflict(f"{text_of(fault)} and {text_of(other)}, which is applied, both change {changed}")
 
     def take_back(self, faults: list[tuple[Fault, Undo]]) -> None:
-        """Takes back those of `faults` that are still applied, the last one first."""
+        """Takes back those of `faults` that are still applied, the last one first, also if one of them cannot be: its
+        error is raised after the others are taken back."""
         applied = [entry for entry in reversed(faults) if any(entry is each for each in self._applied)]
 
         async def undo(_: Switchboard) -> None:
-            for _fault, take_back in applied:
-                await take_back()
+            failures: list[Exception] = []
+            for fault, take_back in applied:
+                try:
+                    await take_back()
+                except Exception as error:
+                    error.add_note(f"{text_of(fault)} could not be taken back")
+                    failures.append(error)
+            if failures:
+                raise failures[0]
 
         self._applied = [each for each in self._applied if not any(each is entry for entry in applied)]
         if applied:

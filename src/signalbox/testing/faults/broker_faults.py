@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from signalbox.client.failures import ClientFailure
 from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
@@ -114,8 +115,8 @@ async def _move(board: Switchboard, partition: TopicPartition, to: int | None) -
             try:
                 await _lead(admin, partition, [view.leader_id, *(node for node in former if node != view.leader_id)])
                 await _replicas(admin, partition, former)
-            except KafkaError:
-                return  # the former leader does not run, or the topic was deleted
+            except (KafkaError, ClientFailure, TimeoutError):
+                return  # the former leader does not run, no broker does, or the topic was deleted
 
     return undo
 

@@ -53,6 +53,9 @@ class ClusterOptions:
         acls_of(self.acls)
         if self.has_sasl and not self.users:
             raise ValueError("SASL needs at least one user")
+        for name, password in self.users.items():
+            if not password.isprintable() or '"' in password or "\\" in password:
+                raise ValueError(f"the password of {name} has a quote, a backslash or an unprintable character")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:

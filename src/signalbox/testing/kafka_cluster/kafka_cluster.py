@@ -127,10 +127,20 @@ class KafkaCluster:
         return self._faults.apply(*faults)
 
     def heal(self) -> None:
-        """Takes back every fault, and starts the brokers that were stopped."""
-        self._faults.take_back_all()
-        for node_id in self.stopped():
-            self.brokers.start_broker(node_id)
+        """Takes back every fault, resumes the brokers that were paused and starts those that were stopped, also if a
+        fault cannot be taken back, whose error is raised then."""
+        self._resume()
+        try:
+            self._faults.take_back_all()
+        finally:
+            for node_id in self.stopped():
+                self.brokers.start_broker(node_id)
+
+    def _resume(self) -> None:
+        if not isinstance(self.brokers, Cluster):
+            for node_id, broker in self.brokers.brokers.items():
+                if broker.running and broker.stopped_by_signal:
+                    self.brokers.resume(node_id)
 
     def target(self, node_id: int, listener: str = CLIENT_LISTENER) -> Target:
         """Where the addresses of a broker lead: a `to` for SendElsewhere on another cluster."""

@@ -11,6 +11,7 @@ import pytest
 from signalbox.pipeline.event_time.rule import EventTimeRule
 from signalbox.pipeline.options import Profile
 from signalbox.pipeline.table_state import StateError, StateFolder, TableState, scratch_directory
+from tests.pipeline.synced_names import note_synced
 
 STATE = TableState(topic="flights", topic_id="id-1", profile=Profile.PYPI, begin={"flights:0": 3}, schema="a INT")
 
@@ -27,6 +28,12 @@ def test_state_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert folder.read() is None
     folder.write(STATE)
     assert folder.read() == STATE
+
+
+def test_state_survives_a_loss_of_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = note_synced(monkeypatch)
+    StateFolder(tmp_path, "flights").write(STATE)
+    assert synced == [".state.json", "flights"]
 
 
 @pytest.mark.spec("P8")

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from signalbox.common.durable_file import replace_durably
 from signalbox.pipeline.checkpoint_files import committed_batches, planned_batches
 from signalbox.pipeline.event_time.rule import EventTimeRule
 from signalbox.pipeline.options import Profile
@@ -68,11 +69,9 @@ class StateFolder:
             raise _corrupt(path, error) from error
 
     def write(self, state: TableState) -> None:
-        """Stores the state, atomically."""
+        """Stores the state, durably."""
         self.path.mkdir(parents=True, exist_ok=True)
-        fresh = self.path / f"state.{os.getpid()}"
-        fresh.write_text(json.dumps(asdict(state), indent=1) + "\n")
-        fresh.replace(self.path / "state.json")
+        replace_durably(self.path / "state.json", json.dumps(asdict(state), indent=1) + "\n")
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -10,6 +10,7 @@ from signalbox.pipeline.formats.part_decoder import PartSpec
 from signalbox.pipeline.formats.registry import RegistrySettings
 from signalbox.pipeline.formats.schema_text import SchemaText, array, column
 from signalbox.pipeline.formats.stored_formats import read_formats, write_formats
+from tests.pipeline.synced_names import note_synced
 
 
 @pytest.mark.spec("P4", "P5")
@@ -26,6 +27,12 @@ def test_formats_are_read_back_without_secrets(tmp_path: Path) -> None:
     assert read[0].registry == RegistrySettings("http://r", {"timeout": "3"})
     assert (read[0].columns, read[1]) == (specs[0].columns, specs[1])
     assert "secret" not in (tmp_path / "formats.json").read_text()
+
+
+def test_formats_survive_a_loss_of_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = note_synced(monkeypatch)
+    write_formats(tmp_path, (PartSpec(part="key", format="csv"),))
+    assert synced == [".formats.json", tmp_path.name]
 
 
 @pytest.mark.spec("P9")

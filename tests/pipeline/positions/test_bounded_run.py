@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from signalbox.pipeline.positions.bounded_run import BoundedPlan, PlannedBatch
 from signalbox.pipeline.sinks.delta_log import read_table
 from signalbox.pipeline.table_state import StateError
 from signalbox.pipeline.tables.run import run_tables
+from tests.pipeline.synced_names import note_synced
 from tests.pipeline.topics import Topics, json_values
 
 END = OffsetMap({"t": "id"}, {TopicPartition("t", 0): 10})
@@ -51,13 +51,12 @@ def test_a_batch_that_was_not_committed_is_repeated_as_it_was_planned(tmp_path: 
 def test_the_files_of_a_batch_and_their_folder_are_flushed_to_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flushed: list[str] = []
-    monkeypatch.setattr("os.fsync", lambda number: flushed.append(Path(f"/proc/self/fd/{number}").readlink().name))
+    flushed = note_synced(monkeypatch)
     batch = plan(tmp_path).next_batch()
-    assert flushed == [f".0.{os.getpid()}", "offsets"]
+    assert flushed == [".metadata", tmp_path.name, ".0", "offsets"]
     assert batch is not None
     plan(tmp_path).commit(batch)
-    assert flushed[2:] == [f".0.{os.getpid()}", "commits"]
+    assert flushed[4:] == [".0", "commits"]
 
 
 def test_an_end_before_the_position_reads_nothing(tmp_path: Path) -> None:

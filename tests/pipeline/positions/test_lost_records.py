@@ -8,6 +8,7 @@ import pytest
 
 from signalbox.pipeline.positions.lost_records import loss_text, lost_ranges, note_gap, ranges_text, read_gaps
 from signalbox.pipeline.table_state import StateError
+from tests.pipeline.synced_names import note_synced
 
 pytestmark = pytest.mark.spec("P3")
 
@@ -40,6 +41,12 @@ def test_a_repeated_batch_notes_its_gap_once(tmp_path: Path) -> None:
         ("checkpoint/3", {"t:0": (10, 15)}),
         ("backfill-1/3", {"t:0": (0, 2)}),
     ]
+
+
+def test_a_gap_is_on_the_disk_before_its_batch_is_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = note_synced(monkeypatch)
+    note_gap(tmp_path, "checkpoint/3", {"t:0": (10, 12)})
+    assert synced == [".gaps.json", tmp_path.name]
 
 
 @pytest.mark.parametrize("content", ["[", "{}x", '[{"batch": "b"}]', '[{"batch": "b", "at_ms": 1, "ranges": 5}]'])

@@ -6,11 +6,11 @@ A later run needs no options of formats: schemas of files are stored with their 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from signalbox.common.durable_file import replace_durably
 from signalbox.pipeline.formats.part_decoder import PartSpec
 from signalbox.pipeline.formats.registry import RegistrySettings
 from signalbox.pipeline.formats.schema_text import SchemaText
@@ -54,12 +54,10 @@ def _from_json(content: Mapping[str, Any]) -> PartSpec:
 
 
 def write_formats(folder: Path, specs: tuple[PartSpec, ...]) -> None:
-    """Stores the formats of a table, atomically; without secrets of a registry's client."""
+    """Stores the formats of a table, durably; without secrets of a registry's client."""
     folder.mkdir(parents=True, exist_ok=True)
-    fresh = folder / f"formats.{os.getpid()}"
     content = {"version": FORMATS_VERSION, "parts": [_to_json(spec) for spec in specs]}
-    fresh.write_text(json.dumps(content, indent=1) + "\n")
-    fresh.replace(folder / _FILE)
+    replace_durably(folder / _FILE, json.dumps(content, indent=1) + "\n")
 
 
 def read_formats(folder: Path) -> tuple[PartSpec, ...] | None:

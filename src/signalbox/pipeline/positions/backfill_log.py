@@ -7,11 +7,11 @@ it; its records count as the table's from the beginning.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from signalbox.common.durable_file import replace_durably
 from signalbox.pipeline.positions.coverage import Span
 from signalbox.pipeline.table_state import StateError
 
@@ -66,6 +66,5 @@ def mark_done(folder: Path, number: int) -> None:
 
 
 def _write(folder: Path, backfills: Sequence[Backfill]) -> None:
-    fresh = folder / f"{FILE}.{os.getpid()}"
-    fresh.write_text(json.dumps([asdict(backfill) for backfill in backfills], indent=1) + "\n")
-    fresh.replace(folder / FILE)
+    # A power loss must not take it back: the table may hold rows of its transaction, whose number would be given twice.
+    replace_durably(folder / FILE, json.dumps([asdict(backfill) for backfill in backfills], indent=1) + "\n")

@@ -116,7 +116,7 @@ class BoundedPlan:
         directory.mkdir(parents=True, exist_ok=True)
         identity = self._checkpoint / "metadata"
         if not identity.exists():
-            identity.write_text(json.dumps({"id": str(uuid.uuid4())}))
+            replace_durably(identity, json.dumps({"id": str(uuid.uuid4())}))
         # A power loss must not take back a batch that the table holds.
         replace_durably(directory / str(batch_id), "\n".join(["v1", *lines]))
 

@@ -8,12 +8,12 @@ what lies between the next offset of a run and the earliest one of the topic is 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from signalbox.common.durable_file import replace_durably
 from signalbox.pipeline.table_state import StateError
 
 _FILE = "gaps.json"
@@ -75,9 +75,7 @@ def read_gaps(folder: Path) -> list[Gap]:
 
 
 def note_gap(folder: Path, batch: str, lost: Ranges) -> None:
-    """Notes a gap, atomically, before its batch is committed: a batch that is repeated replaces its own note."""
+    """Notes a gap, durably, before its batch is committed: a batch that is repeated replaces its own note."""
     gaps = [gap for gap in read_gaps(folder) if gap.batch != batch]
     gaps.append(Gap(batch, dict(lost), int(time.time() * 1000)))
-    fresh = folder / f"{_FILE}.{os.getpid()}"
-    fresh.write_text(json.dumps([asdict(gap) for gap in gaps], indent=1) + "\n")
-    fresh.replace(folder / _FILE)
+    replace_durably(folder / _FILE, json.dumps([asdict(gap) for gap in gaps], indent=1) + "\n")

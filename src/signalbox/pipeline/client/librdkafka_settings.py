@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from signalbox.pipeline.client.librdkafka_values import accepted_values
 from signalbox.pipeline.client.login_tokens import FILE, TOKEN_SOURCE, UNSECURED
 from signalbox.pipeline.client.properties import (
     CALLBACK,
@@ -42,9 +43,11 @@ class ClientPropertyError(ValueError):
 def librdkafka_settings(properties: Mapping[str, str]) -> dict[str, str]:
     """librdkafka's settings for these properties. Raises ClientPropertyError."""
     java = usable(properties)
-    settings = {PROPERTIES[key]: value for key, value in java.items() if key in PROPERTIES}
-    if settings.get("ssl.endpoint.identification.algorithm") == "":
-        settings["ssl.endpoint.identification.algorithm"] = "none"
+    try:
+        accepted = accepted_values(java)
+    except ValueError as error:
+        raise ClientPropertyError(str(error)) from error
+    settings = {PROPERTIES[key]: value for key, value in accepted.items() if key in PROPERTIES}
     protocol = java.get(PROTOCOL, "PLAINTEXT").upper()
     if protocol.endswith("SSL"):
         settings |= _tls(java)

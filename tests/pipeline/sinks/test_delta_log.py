@@ -24,7 +24,7 @@ from signalbox.pipeline.sinks.delta_log import (
     read_table,
     read_version,
     replace_table,
-    rows_of_newest_commit,
+    rows_of_transaction,
     rows_up_to,
 )
 from tests.pipeline.sinks.compacted_meanwhile import write_compacted_meanwhile
@@ -102,7 +102,7 @@ def test_rows_are_counted_and_read(tmp_path: Path) -> None:
     ensure_table(path, struct(a="long"))
     assert (count_rows(path), TableFiles(path).all(), read_table(path).num_rows) == (0, [], 0)
     write_deltalake(str(path), pa.table({"a": [1, 2, 3]}), mode="append")
-    assert (count_rows(path), rows_of_newest_commit(path), len(TableFiles(path).all())) == (3, 3, 1)
+    assert (count_rows(path), len(TableFiles(path).all())) == (3, 1)
     assert read_table(path, ["a"]).column("a").to_pylist() == [1, 2, 3]
 
 
@@ -132,6 +132,22 @@ def test_rows_before_any_transaction(tmp_path: Path) -> None:
     mark = CommitProperties(app_transactions=[Transaction("app", 0)])
     write_deltalake(str(path), pa.table({"n": [1]}), mode="append", commit_properties=mark)
     assert (rows_up_to(path, "app", None), rows_up_to(path, "app", 0)) == (0, 1)
+
+
+@pytest.mark.spec("P3")
+def test_the_rows_of_a_batch_are_those_of_its_own_commit(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    assert newest_version(path) == -1
+    for batch in range(3):
+        mark = CommitProperties(app_transactions=[Transaction("app", batch)])
+        rows = pa.table({"n": list(range(batch + 1))})
+        write_deltalake(str(path), rows, mode="append", commit_properties=mark)
+    DeltaTable(str(path)).optimize.compact()
+    assert newest_version(path) == 3
+    assert [rows_of_transaction(path, "app", batch, batch - 1) for batch in range(3)] == [1, 2, 3]
+    assert rows_of_transaction(path, "app", 2, -1) == 3
+    with pytest.raises(FileNotFoundError, match=r"no commit of app, batch 1"):
+        rows_of_transaction(path, "app", 1, 1)
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -123,8 +123,8 @@ def read_version(path: TableLocation, version: int) -> pa.Table:
 
 
 def newest_version(path: TableLocation) -> int:
-    """The number of the newest version of a table."""
-    return open_table(path).version()
+    """The number of the newest version of a table; -1 = no table."""
+    return open_table(path).version() if is_table(path) else -1
 
 
 def count_rows(path: TableLocation) -> int:
@@ -146,11 +146,16 @@ def rows_up_to(path: TableLocation, application: str, transaction: int | None) -
         return int(table.count())
 
 
-def rows_of_newest_commit(path: Path) -> int:
-    """The rows that the newest commit added, from its log file."""
-    log = path / "_delta_log" / f"{DeltaTable(str(path)).version():020d}.json"
-    actions = [json.loads(line) for line in log.read_text().splitlines()]
-    return sum(json.loads(action["add"]["stats"])["numRecords"] for action in actions if "add" in action)
+def rows_of_transaction(path: Path, application: str, number: int, behind: int) -> int:
+    """The rows that the commit with a transaction's mark added, from its log file, which is behind a version: other
+    commits, a compaction for example, may lie before and after it. Raises FileNotFoundError if no log has the mark."""
+    for version in range(behind + 1, newest_version(path) + 1):
+        log = path / "_delta_log" / f"{version:020d}.json"
+        actions = [json.loads(line) for line in log.read_text().splitlines()]
+        marks = [(action["txn"]["appId"], action["txn"]["version"]) for action in actions if "txn" in action]
+        if (application, number) in marks:
+            return sum(json.loads(action["add"]["stats"])["numRecords"] for action in actions if "add" in action)
+    raise FileNotFoundError(f"the log of table {path} has no commit of {application}, batch {number}")
 
 
 @repeated_on_conflict

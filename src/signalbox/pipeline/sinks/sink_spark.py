@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from signalbox.pipeline.sinks.delta_log import last_transaction, rows_of_newest_commit
+from signalbox.pipeline.sinks.delta_log import last_transaction, newest_version, rows_of_transaction
 from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget
 
 
@@ -26,8 +26,9 @@ class SparkSink:
         last = self.last_batch(target)
         if last is not None and last >= stamp.batch_id:
             return None
+        before = newest_version(target.path)
         writer = frame.write.format("delta").mode("append").option("userMetadata", stamp.metadata())
         writer = writer.option("txnAppId", target.transaction_app).option("txnVersion", stamp.batch_id)
         writer.save(str(target.path))
         assert isinstance(target.path, Path)
-        return rows_of_newest_commit(target.path)
+        return rows_of_transaction(target.path, target.transaction_app, stamp.batch_id, before)

@@ -205,13 +205,20 @@ def maintain_table(
     retention_hours: int,
     say: Callable[[str], None],
     cluster_by: tuple[str, ...] = (),
+    checkpoint_location: Path | None = None,
 ) -> list[TableMaintenance]:
-    """Maintains a table and the table of its rejected records, see `sinks/maintain.py`."""
+    """Maintains a table and those beside it, see `sinks/maintain.py`."""
     with _needs_the_extra():
         from signalbox.pipeline.sinks import maintain
 
     return maintain.maintain_table(
-        warehouse, name, target_mb=target_mb, retention_hours=retention_hours, cluster_by=cluster_by, say=say
+        warehouse,
+        name,
+        target_mb=target_mb,
+        retention_hours=retention_hours,
+        cluster_by=cluster_by,
+        checkpoint_location=checkpoint_location,
+        say=say,
     )
 
 

@@ -14,6 +14,8 @@ from deltalake import write_deltalake
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
+from signalbox.pipeline.sinks.deleted_keys import deleted_keys_path
+from signalbox.pipeline.table_state import StateFolder
 
 pytestmark = pytest.mark.spec("P8")
 
@@ -46,6 +48,15 @@ def test_columns_to_cluster_by_are_passed_on(tmp_path: Path) -> None:
     )
     assert (result.exit_code, result.stdout) == (2, "")
     assert "cluster by none: the table has no such column, but n, m" in result.stderr
+
+
+def test_the_checkpoint_location_of_the_runs_is_passed_on(tmp_path: Path) -> None:
+    write_deltalake(str(tmp_path / "lake" / "t"), pa.table({"n": [1]}))
+    write_deltalake(str(deleted_keys_path(StateFolder(tmp_path / "state", "t").path)), pa.table({"n": [1]}))
+    places = ["--warehouse", str(tmp_path / "lake"), "--checkpoint-location", str(tmp_path / "state")]
+    result = CliRunner().invoke(app, ["pipeline", "maintain", "t", *places, "--json"])
+    assert result.exit_code == 0, result.stderr
+    assert [table["table"] for table in json.loads(result.stdout)] == ["t", "deleted_keys"]
 
 
 def test_a_repeated_maintenance_goes_on_after_a_conflict(tmp_path: Path) -> None:

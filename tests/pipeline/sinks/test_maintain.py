@@ -11,11 +11,13 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
+from signalbox.pipeline.audit.rollup_table import ROLLUPS, rollup_path
 from signalbox.pipeline.options import OptionError, TemporaryError
 from signalbox.pipeline.sinks import maintain
 from signalbox.pipeline.sinks.deleted_keys import deleted_keys_path
 from signalbox.pipeline.sinks.delta_log import last_transaction, read_table
 from signalbox.pipeline.sinks.maintain import MaintenanceError, maintain_table
+from signalbox.pipeline.table_state import StateFolder
 
 pytestmark = pytest.mark.spec("P8")
 
@@ -112,6 +114,24 @@ def test_the_deleted_keys_of_a_table_are_maintained(tmp_path: Path) -> None:
     fill(deleted_keys_path(tmp_path / ".signalbox" / "t"), range(3))
     _, deleted = maintain_table(tmp_path, "t", say=lambda _: None)
     assert (deleted.table, deleted.files_before, deleted.files_after) == ("deleted_keys", 3, 1)
+
+
+def test_deleted_keys_at_another_checkpoint_location_are_maintained(tmp_path: Path) -> None:
+    fill(tmp_path / "lake" / "t", range(2))
+    fill(deleted_keys_path(StateFolder(tmp_path / "state", "t").path), range(3))
+    assert len(maintain_table(tmp_path / "lake", "t", say=lambda _: None)) == 1
+    _, deleted = maintain_table(tmp_path / "lake", "t", checkpoint_location=tmp_path / "state", say=lambda _: None)
+    assert (deleted.table, deleted.files_before) == ("deleted_keys", 3)
+
+
+def test_the_roll_ups_of_an_audit_are_maintained_and_no_other_pipelines_table(tmp_path: Path) -> None:
+    paths = [tmp_path / "t", *(rollup_path(tmp_path / "t", rollup) for rollup in ROLLUPS)]
+    for path in paths:
+        fill(path, range(2))
+    assert [table.table for table in maintain_table(tmp_path, "t", say=lambda _: None)] == ["t"]
+    (StateFolder(tmp_path, "t").path / "rollups").mkdir(parents=True)
+    done = maintain_table(tmp_path, "t", say=lambda _: None)
+    assert [table.table for table in done] == [path.name for path in paths]
 
 
 def test_what_cannot_be_done_is_named(tmp_path: Path) -> None:

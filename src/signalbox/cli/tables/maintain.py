@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from signalbox.cli.connect import console, fail
-from signalbox.cli.pipeline_runs.run_options import Warehouse, fail_run
+from signalbox.cli.pipeline_runs.run_options import CheckpointLocation, Warehouse, fail_run
 from signalbox.cli.shell.shared_options import shared
 from signalbox.pipeline import commands
 from signalbox.pipeline.object_store.location import location_of
@@ -19,6 +19,7 @@ from signalbox.pipeline.object_store.location import location_of
 def maintain(
     name: Annotated[str, typer.Argument(help="The table's name.")],
     warehouse: Warehouse,
+    checkpoint_location: CheckpointLocation = None,
     target_mb: Annotated[int, typer.Option(help="Size of data files to aim at, in MB.")] = 128,
     retention_hours: Annotated[
         int, typer.Option(help="Files that only versions older than this need are deleted.")
@@ -43,7 +44,9 @@ def maintain(
     never = threading.Event()
     while True:
         try:
-            tables = commands.maintain_table(location_of(warehouse), name, target_mb, retention_hours, say, columns)
+            tables = commands.maintain_table(
+                location_of(warehouse), name, target_mb, retention_hours, say, columns, checkpoint_location
+            )
         except commands.TemporaryError as error:
             if every is None:
                 fail(str(error))

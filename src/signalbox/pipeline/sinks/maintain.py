@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from deltalake.exceptions import CommitFailedError, DeltaError
 
+from signalbox.pipeline.audit.rollup_table import ROLLUPS, rollup_path
 from signalbox.pipeline.object_store.location import S3Location, TableLocation
 from signalbox.pipeline.object_store.open_table import open_table, store_faults
 from signalbox.pipeline.options import OptionError, TemporaryError, warehouse_faults
@@ -98,6 +100,18 @@ def _cluster_faults(path: TableLocation, cluster_by: Sequence[str]) -> list[str]
     ]
 
 
+def _tables_beside(warehouse: TableLocation, name: str, state: TableLocation) -> list[TableLocation]:
+    """The paths of the tables that the pipeline of a table may have written too; `state`: where its state is. The
+    roll-ups are those of an audit only: a table of another pipeline can have such a name."""
+    paths: list[TableLocation] = [warehouse / f"{name}_dead"]
+    if isinstance(state, Path):
+        folder = StateFolder(state, name).path
+        paths.append(deleted_keys_path(folder))
+        if (folder / "rollups").is_dir():
+            paths += [rollup_path(warehouse / name, rollup) for rollup in ROLLUPS]
+    return paths
+
+
 def maintain_table(
     warehouse: TableLocation,
     name: str,
@@ -105,14 +119,16 @@ def maintain_table(
     target_mb: int = DEFAULT_TARGET_MB,
     retention_hours: int = DEFAULT_RETENTION_HOURS,
     cluster_by: Sequence[str] = (),
+    checkpoint_location: Path | None = None,
     say: Callable[[str], None] = print,
 ) -> list[TableMaintenance]:
-    """Maintains a table, the table of its rejected records and that of its deleted keys. Raises OptionError,
-    MaintenanceError, and TemporaryError if a later attempt may succeed.
+    """Maintains a table, the table of its rejected records, that of its deleted keys and the roll-ups of an audit.
+    Raises OptionError, MaintenanceError, and TemporaryError if a later attempt may succeed.
 
     `target_mb`: the size of files to aim at. `retention_hours`: how long versions of the table can still be read.
     `cluster_by`: rewrites the table with rows that are close in these columns close in its files (Z-order), so that
-    readers skip files by ranges of any of them; not the rejected records.
+    readers skip files by ranges of any of them; not the tables beside it. `checkpoint_location`: as of the runs; None =
+    the warehouse. Without one in a folder the deleted keys and the roll-ups are not known.
     """
     faults = warehouse_faults(warehouse)
     if faults:
@@ -133,10 +149,7 @@ def maintain_table(
     if not is_there:  # a table that a pipeline may begin later
         raise MaintenanceError(f"there is no table {name} in {warehouse}")
     done = []
-    paths = [warehouse / name, warehouse / f"{name}_dead"]
-    if not isinstance(warehouse, S3Location):
-        paths.append(deleted_keys_path(StateFolder(warehouse, name).path))
-    for path in paths:
+    for path in [warehouse / name, *_tables_beside(warehouse, name, checkpoint_location or warehouse)]:
         if not is_table(path):
             continue
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
+from signalbox.pipeline import stream
 from signalbox.pipeline.stream import SPARK_IS_GONE, PipelineError, root_cause, run_query, spark_faults, stop_signals
 from signalbox.testing.free_ports import free_ports
 
@@ -140,3 +142,35 @@ def test_a_failing_batch_ends_the_run_with_its_cause(numbers: DataFrame, tmp_pat
             stop_after_seconds=None,
             while_waiting=lambda: None,
         )
+
+
+def test_a_batch_that_never_ends_is_a_sentence_and_is_not_committed(
+    spark: SparkSession, numbers: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "BATCH_END_TIMEOUT_SECONDS", 0.2)
+    stop_timeout = spark.conf.get("spark.sql.streaming.stopTimeout")
+    spark.conf.set("spark.sql.streaming.stopTimeout", "200")
+    stop, release, written = threading.Event(), threading.Event(), threading.Event()
+
+    def write(frame: DataFrame, batch_id: int) -> None:
+        stop.set()
+        release.wait(120)
+        written.set()
+
+    try:
+        with pytest.raises(PipelineError, match=r"did not end within 0.2 s .*nothing is lost"):
+            run_query(
+                numbers,
+                write,
+                name="blocked",
+                checkpoint=tmp_path,
+                trigger_seconds=0.05,
+                stop_after_seconds=None,
+                while_waiting=lambda: None,
+                stop=stop,
+            )
+    finally:
+        release.set()
+        spark.conf.set("spark.sql.streaming.stopTimeout", stop_timeout or "30000")
+    assert written.wait(60)
+    assert not (tmp_path / "commits" / "0").exists()

@@ -1,8 +1,8 @@
 """Runs one streaming query to its end: until the available records are read, or until it is stopped.
 
-A stop (SIGTERM, Ctrl-C, the time limit) waits for the batch in progress and lets no further batch begin. A second
-signal does not wait, which is safe too: the batch is repeated and its tables recognize it. A failure of the query is
-raised as one sentence, not as four stack traces.
+A stop (SIGTERM, Ctrl-C, the time limit) waits for the batch in progress, for 15 minutes at most, and lets no further
+batch begin. A second signal does not wait, which is safe too: the batch is repeated and its tables recognize it. A
+failure of the query is raised as one sentence, not as four stack traces.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-BATCH_END_TIMEOUT_SECONDS = 60.0
+# A batch that takes longer is cut off. The systemd unit's TimeoutStopSec is above it.
+BATCH_END_TIMEOUT_SECONDS = 900.0
 SPARK_IS_GONE = (
     "Spark's process has ended, or has stopped its work, by a signal to the whole process group or by a fault that its "
     "log shows: run again, it goes on behind the last batch that the table holds"
@@ -33,6 +34,7 @@ SPARK_IS_GONE = (
 
 # What a JVM that ends answers to calls that it still receives.
 _SIGNS_OF_AN_END = ("Shutdown in progress", "stopped SparkContext", "SparkContext was shut down")
+_STOP_TIMED_OUT = "TimeoutException"
 _SIGNALLED_HELPER = re.compile(r"spawn helper: pid: \d+, signal: \d+")  # a process of the JVM got the signal first
 
 
@@ -90,11 +92,20 @@ def stop_signals() -> Iterator[threading.Event]:
 
 
 def _stop_between_batches(query: StreamingQuery) -> None:
-    """Waits for the batch in progress. An idle query is stopped; another one ends before its next batch."""
+    """Waits for the batch in progress. An idle query is stopped; another one ends before its next batch. Raises
+    PipelineError if a batch blocks longer than Spark waits for its end."""
     deadline = time.monotonic() + BATCH_END_TIMEOUT_SECONDS
     while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
         time.sleep(0.05)
-    query.stop()
+    try:
+        query.stop()
+    except (Py4JError, PySparkException) as fault:
+        if _STOP_TIMED_OUT not in str(fault):
+            raise
+        raise PipelineError(
+            f"the batch in progress did not end within {BATCH_END_TIMEOUT_SECONDS:g} s of the request to stop and was "
+            "cut off: nothing is lost, the next run repeats it"
+        ) from fault
 
 
 def run_query(
@@ -182,5 +193,5 @@ def _end(query: StreamingQuery | None) -> None:
     try:
         if query is not None and query.isActive:
             query.stop()
-    except (Py4JError, ConnectionError):
-        return  # with the JVM the query has ended too
+    except (Py4JError, PySparkException, ConnectionError):
+        return  # with the JVM the query ends too, and the run's own error says more

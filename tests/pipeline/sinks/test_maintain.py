@@ -125,7 +125,7 @@ def test_deleted_keys_at_another_checkpoint_location_are_maintained(tmp_path: Pa
 
 
 def test_the_roll_ups_of_an_audit_are_maintained_and_no_other_pipelines_table(tmp_path: Path) -> None:
-    paths = [tmp_path / "t", *(rollup_path(tmp_path / "t", rollup) for rollup in ROLLUPS)]
+    paths = [tmp_path / "t", *(tmp_path / rollup_path(tmp_path / "t", rollup).name for rollup in ROLLUPS)]
     for path in paths:
         fill(path, range(2))
     assert [table.table for table in maintain_table(tmp_path, "t", say=lambda _: None)] == ["t"]

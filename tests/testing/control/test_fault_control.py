@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -86,3 +87,16 @@ def test_what_is_wrong_is_named(control: FaultControl, request_: object, error: 
 def test_a_fault_that_meets_another_one_is_rejected(control: FaultControl) -> None:
     control.execute(SWAP)
     assert "both change broker-1" in control.execute(SWAP)["error"]
+
+
+def test_a_fault_that_cannot_be_taken_back_is_named_and_keeps_no_other(
+    control: FaultControl, board: SwitchboardThread
+) -> None:
+    control.execute(STALL)
+    control.execute({"do": "apply", "fault": "RefuseConnections", "fields": {"node": "1"}})
+    with socket.create_server(board.line("broker-1").address):
+        answer = control.execute({"do": "clear", "numbers": [1, 2]})
+    assert answer["error"].startswith("2: ")
+    assert "RefuseConnections node=1 could not be taken back" in answer["error"]
+    assert control.execute({"do": "list"})["faults"] == []
+    assert not board.line("broker-2").held

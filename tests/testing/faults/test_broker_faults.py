@@ -10,7 +10,9 @@ from confluent_kafka import KafkaException, Producer
 
 from signalbox.client import SyncClient
 from signalbox.client.admin_apis.group_admin import find_coordinator
+from signalbox.protocol.error_table import KafkaError
 from signalbox.testing.faults import FenceProducer, MoveCoordinator, MoveLeader
+from signalbox.testing.kafka_cluster.cluster_options import ClusterOptions
 from signalbox.testing.kafka_cluster.kafka_cluster import KafkaCluster
 from signalbox.testing.switchboard import Switchboard
 
@@ -90,6 +92,21 @@ def test_what_cannot_be_is_an_error(kafka_cluster: KafkaCluster, fault: Any, err
     with pytest.raises(Exception, match=error):
         kafka_cluster.faults(fault)
     assert kafka_cluster.topics.leaders("__consumer_offsets")[0] > 0
+
+
+def test_a_leader_that_cannot_be_elected_leaves_the_replicas_as_they_were() -> None:
+    with KafkaCluster(ClusterOptions(topics={"moved": 1})) as cluster:
+
+        def replicas() -> list[int]:
+            client = cluster.client
+            topics = client.call(client.admin.describe_topics, ["moved"])
+            return list(topics["moved"].partitions[0].replica_nodes)
+
+        before = replicas()
+        cluster.brokers.stop_broker(before[2])
+        with pytest.raises(KafkaError):
+            cluster.faults(MoveLeader("moved", 0, to=before[2]))
+        assert replicas() == before
 
 
 @pytest.mark.kafka_cluster(brokers=1)

@@ -54,7 +54,7 @@ class FaultControl:
                 case {"do": "list"}:
                     return self._list()
                 case {"do": "clear"}:
-                    return self._clear(request.get("numbers") or list(self._applied))
+                    return self._clear(request.get("numbers", []))
         except FAILURES as error:
             return {"error": words_of(error)}
         return {"error": f"there is no such request: {request}"}
@@ -69,14 +69,18 @@ class FaultControl:
     def _clear(self, numbers: Any) -> JsonObject:
         if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
             raise ValueError(f"numbers of faults are a list of numbers, not {numbers}")
-        numbers = sorted({*numbers})
+        numbers = sorted({*numbers} or self._applied)
         for number in numbers:
             if number not in self._applied:
                 applied = ", ".join(map(str, self._applied)) or "none"
                 raise ValueError(f"there is no fault {number}; applied are: {applied}")
+        failures = []
         for number in reversed(numbers):
-            self._applied.pop(number)[1].remove()
-        return {"cleared": numbers}
+            try:
+                self._applied.pop(number)[1].remove()
+            except FAILURES as error:
+                failures.append(f"{number}: {words_of(error)}")
+        return {"error": "; ".join(failures)} if failures else {"cleared": numbers}
 
     def _list(self) -> JsonObject:
         async def addresses(board: Switchboard) -> list[JsonObject]:

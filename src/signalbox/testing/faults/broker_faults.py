@@ -108,12 +108,20 @@ async def _move(board: Switchboard, partition: TopicPartition, to: int | None) -
         if chosen is None:
             raise ValueError(f"{partition} has no other replica in sync than its leader, broker {view.leader_id}")
         if chosen != view.leader_id:
-            await _lead(admin, partition, [chosen, *(node for node in former if node != chosen)][: len(former)])
+            wanted = [chosen, *(node for node in former if node != chosen)][: len(former)]
+            await _replicas(admin, partition, wanted)
+            try:
+                await _elect(admin, partition, chosen)
+            except (KafkaError, TimeoutError):
+                await _replicas(admin, partition, former)
+                raise
 
     async def undo() -> None:
         async with kit_admin(board) as admin:
             try:
-                await _lead(admin, partition, [view.leader_id, *(node for node in former if node != view.leader_id)])
+                first = [view.leader_id, *(node for node in former if node != view.leader_id)]
+                await _replicas(admin, partition, first)
+                await _elect(admin, partition, view.leader_id)
                 await _replicas(admin, partition, former)
             except (KafkaError, ClientFailure, TimeoutError):
                 return  # the former leader does not run, no broker does, or the topic was deleted
@@ -121,16 +129,15 @@ async def _move(board: Switchboard, partition: TopicPartition, to: int | None) -
     return undo
 
 
-async def _lead(admin: AdminClient, partition: TopicPartition, replicas: Sequence[int]) -> None:
-    """Returns when the first one of `replicas` leads. KafkaError, ValueError."""
-    await _replicas(admin, partition, replicas)
+async def _elect(admin: AdminClient, partition: TopicPartition, leader: int) -> None:
+    """Returns when `leader`, the first one of the replicas, leads. KafkaError, TimeoutError."""
     (result,) = (await admin.elect_leaders([partition])).values()
     if result.error.name != "ELECTION_NOT_NEEDED":
         result.raise_for_error()
 
     async def leads() -> bool:
         topics = await admin.describe_topics([partition.topic])
-        return topics[partition.topic].partitions[partition.partition].leader_id == replicas[0]
+        return topics[partition.topic].partitions[partition.partition].leader_id == leader
 
     await _until(leads)
 

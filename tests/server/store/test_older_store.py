@@ -18,6 +18,7 @@ from signalbox.common.ids import uuid_text
 from signalbox.metadata.entries.producer_id_block import IDS_SKIPPED, decode_producer_id_block
 from signalbox.metadata.layout import PRODUCER_ID_BLOCK
 from signalbox.testing.cluster import Cluster
+from tests.server.store.older_copy import put_back
 
 BROKERS = (1, 2)
 
@@ -78,8 +79,7 @@ def test_a_cluster_continues_from_an_older_store(tmp_path: Path, caplog: pytest.
                 too_early = accept_older(tmp_path, 1)
                 assert too_early.exit_code == 1
                 assert "is in use by another broker" in too_early.stderr
-    store.unlink()
-    shutil.copy(tmp_path / "older", store)
+    put_back(tmp_path / "older", store)
     with pytest.raises(StartError, match="is an older copy"), running(tmp_path):
         pass
 
@@ -127,7 +127,7 @@ def test_a_store_of_another_cluster_is_never_accepted(tmp_path: Path) -> None:
         pass
     with running(tmp_path / "other"):
         pass
-    shutil.copy(tmp_path / "other" / "metadata.db", tmp_path / "one" / "metadata.db")
+    put_back(tmp_path / "other" / "metadata.db", tmp_path / "one" / "metadata.db")
     result = accept_older(tmp_path / "one", 1)
     assert result.exit_code == 1
     assert "cluster.id" in result.stderr

@@ -19,6 +19,7 @@ from signalbox.storage.directories.store_position_file import read_store_positio
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.log_manager import LogManager
 from tests.configuration.settings import config_of
+from tests.server.store.older_copy import put_back
 from tests.waiting import until_true
 from tests.wiring.test_node import node_in
 
@@ -50,7 +51,7 @@ def test_a_store_restored_from_an_older_copy_rejects_the_start(tmp_path: Path, c
         await lived(tmp_path, controlled)
         newest = tmp_path / "metadata.db"
         newest.rename(tmp_path / "newest.db")
-        shutil.copy(tmp_path / "older.db", newest)
+        put_back(tmp_path / "older.db", newest)
         words = await rejected(tmp_path)
         assert "signalbox.metadata.store" in words
         assert "is an older copy (incarnation=" in words

@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 from signalbox.cli.main import app
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
+from tests.server.store.older_copy import put_back
 from tests.server.store.test_older_store import read_values_from
 from tests.system import provision
 from tests.system.clusters import QUICK
@@ -84,7 +85,7 @@ def test_sqlite_put_back_between_two_lives(tmp_path: Path) -> None:
     with cluster:
         produce(cluster, range(5, 10))
         create(cluster, "young")
-    shutil.copy(older, store)
+    put_back(older, store)
     try:
         goes_on(cluster)
     finally:

@@ -50,21 +50,3 @@ def test_records_are_produced_and_consumed(bootstrap: str) -> None:
 def test_a_suite_of_ones_own(tmp_path: Path) -> None:
     suite = EXAMPLES / "test_with_cluster.py"
     assert "1 passed" in run("-m", "pytest", "-p", "no:cacheprovider", "--rootdir", tmp_path, suite)
-
-
-@pytest.mark.slow
-def test_a_token_of_the_example_issuer_is_accepted(tmp_path: Path) -> None:
-    """The listener as in docs/authentication.md, without TLS."""
-    run(EXAMPLES / "oauthbearer_issuer.py", tmp_path / "issuer", "alice")
-    prefix = "listener.name.client.oauthbearer.sasl."
-    overrides = {
-        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
-        "listener.name.client.sasl.enabled.mechanisms": "OAUTHBEARER",
-        f"{prefix}jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
-        f"{prefix}oauthbearer.jwks.endpoint.url": (tmp_path / "issuer" / "jwks.json").as_uri(),
-        f"{prefix}oauthbearer.expected.audience": "kafka",
-        f"{prefix}oauthbearer.expected.issuer": "https://issuer.example",
-    }
-    with Cluster(brokers=1, overrides=overrides) as cluster:
-        produced = run(EXAMPLES / "produce_oauthbearer.py", cluster.bootstrap_servers, tmp_path / "issuer" / "token")
-    assert produced == "greetings\n"

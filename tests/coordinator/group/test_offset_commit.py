@@ -202,9 +202,7 @@ async def test_a_commit_that_timed_out_is_deleted_with_its_group(is_transactiona
     await settle()
     await bench.end_transaction(True)
     assert bench.offsets() == {}
-    assert len(bench.shard.groups) == (1 if is_transactional else 0), (
-        "an open transaction keeps the group till it expires"
-    )
+    assert len(bench.shard.groups) == 0
     successor = await bench.fail_over(2)
     assert (successor.offsets(), len(successor.shard.groups)) == ({}, 0)
 

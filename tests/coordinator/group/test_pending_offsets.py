@@ -61,9 +61,17 @@ def test_an_aborted_transaction_supersedes_nothing() -> None:
 def test_a_tombstone_removes_a_pending_offset_too() -> None:
     store = OffsetStore()
     store.pending.put(7, "g", T0, at(1))
+    store.pending.put(8, "g", T0, at(2))
+    store.pending.put(8, "g", T1, at(3))
     store.remove("g", T0)
-    assert store.known_or_coming("g") == []
+    assert store.known_or_coming("g") == [T1]
+    assert not store.pending.is_unstable("g", T0)  # as in Kafka; the transactions have not ended
+    assert store.pending.is_unstable("g", T1)
     store.end_transaction(7, committed=True)
+    assert store.of_group("g") == {}
+    store.remove("g", T1)
+    assert not store.pending.has_group("g")
+    store.end_transaction(8, committed=True)
     assert store.of_group("g") == {}
 
 

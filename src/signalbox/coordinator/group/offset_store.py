@@ -71,7 +71,7 @@ class OffsetStore:
         offsets[partition] = value
 
     def remove(self, group_id: str, partition: TopicPartition) -> None:
-        self.pending.supersede(group_id, partition)
+        self.pending.remove(group_id, partition)
         offsets = self._committed.get(group_id)
         if offsets is None or offsets.pop(partition, None) is None:
             return

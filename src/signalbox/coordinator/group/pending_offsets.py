@@ -1,9 +1,9 @@
 """Offsets that were committed in a transaction (KIP-98): they count when the transaction is committed.
 
 Until the transaction ends, a partition with such an offset is unstable, also if the offset itself no longer counts:
-another offset that was written later, or a tombstone, supersedes it. What counts is the order of the offsets in the
-log, not that of the markers: of two transactions that commit an offset of the same partition, the one with the later
-offset wins, as in Kafka. The producer id is the key, as in the records.
+another offset that was written later supersedes it. A tombstone removes it. What counts is the order of the offsets
+in the log, not that of the markers: of two transactions that commit an offset of the same partition, the one with the
+later offset wins, as in Kafka. The producer id is the key, as in the records.
 """
 
 from __future__ import annotations
@@ -38,6 +38,16 @@ class PendingOffsets:
     def supersede(self, group_id: str, partition: TopicPartition) -> None:
         """A record without a transaction was written for this partition, later than all that are pending."""
         self._supersede_before(next(self._numbers), group_id, partition)
+
+    def remove(self, group_id: str, partition: TopicPartition) -> None:
+        """A tombstone was written for this partition: its pending offsets are gone, and it is stable."""
+        for producer_id in self._producers_of.get(group_id, {}).pop(partition, ()):
+            groups = self._by_producer[producer_id]
+            del groups[group_id][partition]
+            if not groups[group_id]:
+                del groups[group_id]
+        if not self._producers_of.get(group_id, True):
+            del self._producers_of[group_id]
 
     def _supersede_before(self, number: int, group_id: str, partition: TopicPartition) -> None:
         for producer_id in self._producers_of.get(group_id, {}).get(partition, ()):
